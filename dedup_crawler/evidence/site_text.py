@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.evidence.habits import Habits, all_habits
 from dedup_crawler.json_values import JsonValue
+from dedup_crawler.pages.rotating import STEADY, Place, RotatingText
 
 if TYPE_CHECKING:
     from dedup_crawler.evidence.digests import PageDigests  # not loaded by a crawl that compares nothing
@@ -50,14 +51,16 @@ class SiteText:
     """Those that belong to the frame."""
     meters: Set[int] = frozenset()
     """Shapes of meter lines (:mod:`dedup_crawler.labels.meters`)."""
+    rotating: RotatingText = STEADY
+    """Places of rotating text, which the pages that the text was learnt from do not have."""
 
     @classmethod
-    def of(cls, digests: PageDigests) -> SiteText:
-        """Learn the text from the pages of a crawl."""
+    def of(cls, digests: PageDigests, rotating: RotatingText) -> SiteText:
+        """Learn the text from the pages of a crawl, which have no *rotating* text any more."""
         least = max(KNOWN_SHARE * digests.n_titles, 2)
         known = frozenset(word for word, n in digests.n_of_word.items() if n >= least)
         frequent = _frequent(digests.n_of_line, digests.n_titles)
-        return cls(digests.n_titles, digests.n_of_line, *frequent, known, meters=digests.meters)
+        return cls(digests.n_titles, digests.n_of_line, *frequent, known, meters=digests.meters, rotating=rotating)
 
     @classmethod
     def of_lines(
@@ -78,6 +81,10 @@ class SiteText:
         meters = self.meters | other.meters
         return replace(self, masked_shared=other.masked_shared, masked_frame=other.masked_frame, meters=meters)
 
+    def with_rotating(self, rotating: RotatingText) -> SiteText:
+        """Return this text with more places of *rotating* text."""
+        return replace(self, rotating=self.rotating | rotating) if rotating.places else self
+
     def with_frame(self, lines: Iterable[int]) -> SiteText:
         """Return this text with more *lines* in the frame."""
         return replace(self, frame=self.frame.union(lines))
@@ -94,6 +101,7 @@ class SiteText:
             "lines": {f"{line:016x}": self.n_of_line[line] for line in kept},
             "words": sorted(self.known)[:MAX_KEPT],
             "meters": [f"{shape:016x}" for shape in sorted(self.meters)],
+            "rotating": [[f"{line:016x}" for line in place] for place in sorted(self.rotating.places)],
             "habits": {rule: habits.to_json() for rule, habits in sorted(self.habits.items()) if any(habits)},
         }
 
@@ -106,8 +114,11 @@ class SiteText:
             n_of_line[_hash(line, value["lines"])] = n.count()
         habits = {rule: Habits.from_json(each) for rule, each in value["habits"].table().items()}
         meters = {_hash(shape, value["meters"]) for shape in value["meters"].texts()} if "meters" in value else set()
+        places = value["rotating"].values() if "rotating" in value else []
+        rotating = RotatingText(frozenset(map(_place, places)))
         known = frozenset(value["words"].texts())
-        return cls(n_titles, n_of_line, *_frequent(n_of_line, n_titles), known, habits, meters=meters)
+        frequent = _frequent(n_of_line, n_titles)
+        return cls(n_titles, n_of_line, *frequent, known, habits, meters=meters, rotating=rotating)
 
 
 def _frequent(n_of_line: Counter[int], n_titles: int) -> tuple[frozenset[int], frozenset[int]]:
@@ -116,6 +127,13 @@ def _frequent(n_of_line: Counter[int], n_titles: int) -> tuple[frozenset[int], f
     least_shared = max(SHARED_SHARE * n_titles, SHARED_TITLES)
     frame = frozenset(line for line, n in n_of_line.items() if n >= least_frame)
     return frame, frame.union(line for line, n in n_of_line.items() if n >= least_shared)
+
+
+def _place(value: JsonValue) -> Place:
+    found = [_hash(text, value) for text in value.texts()]
+    if len(found) != len(Place._fields):
+        value.refuse("a place of rotating text: two lines and a number")
+    return Place(*found)
 
 
 def _hash(text: str, lines: JsonValue) -> int:

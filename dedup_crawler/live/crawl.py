@@ -16,6 +16,7 @@ from scrapy.utils.job import job_dir
 from dedup_crawler.errors import ModelError, SeenUnavailableError, StoreError
 from dedup_crawler.live.collecting.collector import write_pages
 from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, earlier_urls, models_folder
+from dedup_crawler.live.comparing.reloads import Reloads
 from dedup_crawler.live.exploration.explorer import Explorer
 from dedup_crawler.live.killed_job import KilledJob
 from dedup_crawler.live.learning.learner import check_learning
@@ -64,7 +65,12 @@ class FilteredCrawl:
         self.report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self.earlier = EarlierPages(self.database)
         self.explorer = Explorer(
-            self.models, self.report, self.earlier, options.exploration, is_dry_run=options.is_dry_run
+            self.models,
+            self.report,
+            self.earlier,
+            Reloads.of(crawler),
+            options.exploration,
+            is_dry_run=options.is_dry_run,
         )
         self.n_fetched = 0
         """Number of answers to requests that own a form or test a rule."""

@@ -47,6 +47,15 @@ class PageText:
 
 
 @dataclass(frozen=True, slots=True)
+class ReloadedText:
+    """Text of one page as it was fetched twice, one line for each paragraph."""
+
+    url: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
 class LabelledPage:
     """A page without its body, for clustering, training and evaluation."""
 

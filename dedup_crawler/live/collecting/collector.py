@@ -24,9 +24,10 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from dedup_crawler.errors import StoreError
 from dedup_crawler.live.collecting.crawl_database import database_of
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
+from dedup_crawler.live.comparing.reloads import Reloads
 from dedup_crawler.live.options import warn_of_unknown_settings
 from dedup_crawler.live.scrapy_compat import close_crawl, create_looping_call, refuse_to_start
-from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.records import Page, ReloadedText
 
 if TYPE_CHECKING:
     from scrapy.utils.asyncio import AsyncioLoopingCall
@@ -166,6 +167,9 @@ class PageRecorder:
         self._late_bytes = 0
         self._wait_s = 0.0
         self._next_try = 0.0
+        reloads = Reloads.of(crawler)
+        reloads.begin()
+        reloads.listeners.append(self.add_reload)
 
     def start(self) -> None:
         """Flush every few seconds from now on; needs a running event loop."""
@@ -181,6 +185,11 @@ class PageRecorder:
             self._late_bytes += len(page.content) + _PAGE_BYTES
             if self._late_bytes > _MAX_LATE_BYTES:
                 self._give_up(self._error)
+
+    def add_reload(self, reload: ReloadedText) -> None:
+        """Store the texts of a page that was fetched twice; while nothing can be written, it is left out."""
+        if self._error is None:
+            self._guard(lambda store: store.add_reload(reload))
 
     def close(self) -> None:
         """Write the remaining pages."""

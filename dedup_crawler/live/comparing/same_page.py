@@ -107,7 +107,8 @@ def _same_html(left: FetchedPage, right: FetchedPage, site: SiteText | None, rul
 
     if site is None or (one := read(left)) is None or (other := read(right)) is None:
         return None
-    verdict = PageEvidence(PageDigests([one, other], site.meters), site).judge_by(site.habits_of(rules), 0, 1)
+    pages = map(site.rotating.without, (one, other))
+    verdict = PageEvidence(PageDigests(pages, site.meters), site).judge_by(site.habits_of(rules), 0, 1)
     return None if verdict < 0 else bool(verdict)
 
 

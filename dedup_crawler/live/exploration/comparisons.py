@@ -9,6 +9,7 @@ from typing import NamedTuple
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.comparing.reloads import Reloads
 from dedup_crawler.live.comparing.same_page import SiteTexts, frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -26,13 +27,15 @@ _OVERHEAD = 500
 class Comparisons:
     """Keeps the owners' pages and the duplicates that wait for them.
 
-    *on_verdict* is called with the result of each comparison. The *models* know the text of their sites.
+    *on_verdict* is called with the result of each comparison. The *models* know the text of their sites, and the
+    *reloads* their rotating text.
     """
 
-    def __init__(self, on_verdict: OnVerdict, models: LiveModels, earlier: EarlierPages) -> None:
+    def __init__(self, on_verdict: OnVerdict, models: LiveModels, earlier: EarlierPages, reloads: Reloads) -> None:
         self._on_verdict = on_verdict
         self._models = models
         self._earlier = earlier
+        self._reloads = reloads
         self.owners = OwnerPages()
         """The pages of the owners, by form."""
         self._awaited = AwaitedOwners()
@@ -129,6 +132,8 @@ class Comparisons:
             model = self._models.of(host)
             if model is not None and (learnt := model.site_text) is not None:
                 site = learnt.with_masked_lines_of(site) if site is not None else learnt
+            if site is not None:
+                site = site.with_rotating(self._reloads.rotating_text(host))
         is_same = same_page(owner, duplicate.page, site, duplicate.rules)
         if not is_same and site is not None:
             # for a stored owner, the database knows the pages of its time

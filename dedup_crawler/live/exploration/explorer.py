@@ -12,6 +12,7 @@ from scrapy.http import Response
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.collecting.response_page import content_type_of
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.reloads import Reloads
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
 from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
@@ -42,7 +43,14 @@ class Explorer:
     """
 
     def __init__(
-        self, models: LiveModels, report: DropReport, earlier: EarlierPages, epsilon: float, *, is_dry_run: bool
+        self,
+        models: LiveModels,
+        report: DropReport,
+        earlier: EarlierPages,
+        reloads: Reloads,
+        epsilon: float,
+        *,
+        is_dry_run: bool,
     ) -> None:
         self.evidence = models.evidence
         self.walls = Walls(report)
@@ -52,7 +60,9 @@ class Explorer:
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
         self._keeps_pages = epsilon > 0 or is_dry_run
-        self.comparisons = Comparisons(self._judged, models, earlier)
+        self.comparisons = Comparisons(self._judged, models, earlier, reloads)
+        if self._keeps_pages:
+            reloads.begin()
         self._reservoir: Reservoir[Kept] = Reservoir()
         self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()

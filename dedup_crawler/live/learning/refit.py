@@ -51,7 +51,8 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         n_pages = len(store)
         _read_texts(store, n_workers)
         pages = list(islice(store.labelled_pages(), n_pages))  # pages added meanwhile have no text
-    data = TrainingData.of_pages(pages, cluster_labelled(pages))
+        rotating = store.rotating_text()
+    data = TrainingData.of_pages(pages, cluster_labelled(pages), rotating)
     done = RefitReport(len(data.urls))
     for place, part in _parts(folder, data):
         _learn(place, part, done)

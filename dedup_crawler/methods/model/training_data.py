@@ -11,6 +11,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods.model.folder import folder_name
 from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.pages.rotating import STEADY, RotatingText
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -27,14 +28,16 @@ class TrainingData:
     """Compares pages, given their places in the lists."""
 
     @classmethod
-    def of_pages(cls, pages: Sequence[LabelledPage], clusters: Sequence[int]) -> TrainingData:
-        """Make training data of *pages* (in crawl order) and their *clusters*."""
+    def of_pages(
+        cls, pages: Sequence[LabelledPage], clusters: Sequence[int], rotating: RotatingText = STEADY
+    ) -> TrainingData:
+        """Make training data of *pages* (in crawl order, without *rotating* text) and their *clusters*."""
         return cls(
             [page.url for page in pages],
             list(clusters),
             [page.referrer for page in pages],
             [page.redirect_to for page in pages],
-            PageEvidence.of_pages(pages),
+            PageEvidence.of_pages(pages, rotating),
         )
 
     def rows(self, rows: Sequence[int]) -> TrainingData:
@@ -56,7 +59,8 @@ def training_data(store: PageStore) -> TrainingData:
         raise BadInputError("the database holds no pages: crawl or import some first.")
     if n_unlabelled:
         raise BadInputError(f"{n_unlabelled} of {len(pages)} pages have no cluster: run `dedup-crawler label` first.")
-    return TrainingData.of_pages(pages, [page.cluster for page in pages if page.cluster is not None])
+    clusters = [page.cluster for page in pages if page.cluster is not None]
+    return TrainingData.of_pages(pages, clusters, store.rotating_text())
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, in
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
-from dedup_crawler.pages.store.schema import APPLICATION, SCHEMA_VERSION, DigestRow, MetaRow, Tables
+from dedup_crawler.pages.store.schema import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,8 +101,8 @@ class Database:
                     connection.execute(insert(MetaRow), [{"key": key, "value": value} for key, value in facts.items()])
         with self.reading() as connection:
             _check_writer(connection, self.name)
-            is_complete = inspect(connection).has_table(DigestRow.__tablename__)
-        if not is_complete:  # an earlier version created the database without this table
+            is_complete = {*Tables.metadata.tables} <= {*inspect(connection).get_table_names()}
+        if not is_complete:  # an earlier version created the database without the last tables
             with self.writing() as connection:
                 Tables.metadata.create_all(connection)
         if self._engine.dialect.name == "sqlite":

@@ -5,12 +5,16 @@ One thread may write with one store, any number may read. Stores in several proc
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import bindparam, delete, func, insert, null, select, update
 
-from dedup_crawler.pages.records import Overview
+from dedup_crawler.pages.records import Overview, ReloadedText
+from dedup_crawler.pages.rotating import STEADY, RotatingText
 from dedup_crawler.pages.store.batches import BATCH_PAGES, PageBatch
 from dedup_crawler.pages.store.database import Database
 from dedup_crawler.pages.store.rows import (
@@ -25,7 +29,8 @@ from dedup_crawler.pages.store.rows import (
     storable,
     text_row,
 )
-from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow, ScoreRow
+from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow, ReloadRow, ScoreRow
+from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -146,14 +151,30 @@ class PageStore:
         return map(row_page, self._rows(query, PageRow.id, _CHUNK_PAGES))
 
     def labelled_pages(self) -> Iterator[LabelledPage]:
-        """Pages without bodies, in crawl order; a page whose text was not read has an empty title and text."""
+        """Pages without bodies and rotating text, in crawl order; the title and text of an unread page are empty."""
         rows = self._rows(_pages_with(LABELLED_COLUMNS), PageRow.id, _CHUNK_ROWS)
-        return map(row_labelled_page, rows)
+        return map(self.rotating_text().without, map(row_labelled_page, rows))
 
     def page_facts(self, *, with_sizes: bool = False) -> Iterator[PageFacts]:
         """Pages without bodies and texts, in crawl order; *with_sizes* reads the bodies, one at a time."""
         columns = (*FACT_COLUMNS, BODY_HEAD) if with_sizes else FACT_COLUMNS
         return map(row_facts, self._rows(select(PageRow.id, *columns), PageRow.id, _CHUNK_ROWS))
+
+    # Pages that were fetched twice
+
+    def add_reload(self, reload: ReloadedText) -> None:
+        """Store the two texts of a page that was fetched twice."""
+        row = {"url": reload.url, "first_text": reload.first, "second_text": reload.second}
+        with self._database.writing() as connection:
+            connection.execute(insert(ReloadRow), {key: storable(text) for key, text in row.items()})
+
+    def rotating_text(self) -> RotatingText:
+        """Find the places at which the pages of each site show another text with every fetch."""
+        of_host: defaultdict[str, list[ReloadedText]] = defaultdict(list)
+        query = select(ReloadRow.id, ReloadRow.url, ReloadRow.first_text, ReloadRow.second_text)
+        for row in self._rows(query, ReloadRow.id, _CHUNK_PAGES):
+            of_host[host_of(normal_form(row.url))].append(ReloadedText(*row[1:]))
+        return functools.reduce(operator.or_, map(RotatingText.of, of_host.values()), STEADY)
 
     def _execute(self, connection: Connection, query: Query) -> Sequence[AnyRow]:
         """All rows of a query, which must be few."""

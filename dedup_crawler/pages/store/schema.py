@@ -86,6 +86,17 @@ class DigestRow(Tables):
 DigestRow.metadata.tables[DigestRow.__tablename__].primary_key.ddl_if(callable_=_is_not_postgres)
 
 
+class ReloadRow(Tables):
+    """Text of a page as it was fetched twice; older databases do not have this table."""
+
+    __tablename__ = "reloads"
+
+    id: Mapped[int] = mapped_column(_ROW_NUMBER, primary_key=True)
+    url: Mapped[str] = mapped_column(Text)
+    first_text: Mapped[str] = mapped_column(Text)
+    second_text: Mapped[str] = mapped_column(Text)
+
+
 class ScoreRow(Tables):
     """Cosine (0-1) of the main texts of two pages."""
 

@@ -1,0 +1,139 @@
+"""Second fetches of a few pages, which show what changes with every fetch (:mod:`dedup_crawler.pages.rotating`).
+
+A page is fetched again when a quarter more pages of its site have come, not at once: a cache would show the same text.
+So some 9 of the first 100 pages of a site are fetched twice, and 19 of the first 1,000.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+
+from dedup_crawler.live.collecting.response_page import content_type_of
+from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.comparing.same_page import read
+from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.scrapy_compat import download
+from dedup_crawler.pages.records import ReloadedText
+from dedup_crawler.pages.rotating import STEADY, RotatingText
+from dedup_crawler.urls.normal import host_of, normal_form
+
+logger = logging.getLogger("dedup_crawler.live")
+
+FIRST_PAGE = 16
+"""Number of the first page of a site that is fetched twice."""
+GROWTH = 1.25
+"""Each next one comes when the number of pages has grown by this factor."""
+MAX_HOSTS = 32
+"""Number of sites whose reloads are known; the least recently used one is forgotten."""
+
+_OF_ONE_ANSWER = ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times")
+
+
+@dataclass(slots=True)
+class _Site:
+    """What is known about the reloads of one site."""
+
+    n_pages: int = 0
+    next_page: float = FIRST_PAGE
+    chosen: tuple[Request, FetchedPage] | None = None
+    """The page that is fetched again next."""
+    reloads: list[ReloadedText] = field(default_factory=list)
+    rotating: RotatingText = STEADY
+
+
+class Reloads:
+    """Chooses the pages of one crawl that are fetched twice, and fetches them past the queue."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.listeners: list[Callable[[ReloadedText], None]] = []
+        """Called with the two texts of a page that was fetched twice."""
+        self._crawler = crawler
+        self._sites: OrderedDict[str, _Site] = OrderedDict()
+        self._awaited: dict[str, FetchedPage] = {}  # URL -> its first page
+        self._has_begun = False
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Reloads:
+        """Return the reloads of a crawl; they are made at the first call."""
+        return _RELOADS.setdefault(crawler, cls(crawler))
+
+    def begin(self) -> None:
+        """Fetch pages twice from now on."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._crawler.signals.connect(self._received, signal=signals.response_received)
+
+    def rotating_text(self, host: str) -> RotatingText:
+        """Return the places of rotating text found on a host so far."""
+        site = self._sites.get(host)
+        return STEADY if site is None else site.rotating
+
+    def _received(self, response: Response, request: Request) -> None:
+        if request.url in self._awaited and request.callback is NO_CALLBACK:
+            first = self._awaited.pop(request.url)
+            if response.status == 200:
+                self._compare(first, _page(response))
+        elif response.status == 200 and not marks.is_exempt(request) and "html" in content_type_of(response).lower():
+            self._count(request, response)
+
+    def _count(self, request: Request, response: Response) -> None:
+        """Count a page of its site, and choose it if its turn has come."""
+        site = self._site(host_of(normal_form(response.url)))
+        site.n_pages += 1
+        if site.n_pages < site.next_page:
+            return
+        site.next_page *= GROWTH
+        chosen, site.chosen = site.chosen, (request, _page(response))
+        if chosen is not None:
+            self._fetch_again(*chosen)
+
+    def _fetch_again(self, like: Request, page: FetchedPage) -> None:
+        meta = {key: value for key, value in marks.unmarked(like.meta).items() if key not in _OF_ONE_ANSWER}
+        request = like.replace(
+            url=page.final_url,
+            callback=NO_CALLBACK,
+            errback=None,
+            dont_filter=True,
+            meta={**meta, "dont_cache": True, "dont_retry": True},
+        )
+        self._awaited[request.url] = page
+        download(self._crawler, request)
+
+    def _compare(self, first: FetchedPage, second: FetchedPage) -> None:
+        texts = read(first), read(second)
+        if texts[0] is None or texts[1] is None or first.final_url != second.final_url:
+            return
+        reload = ReloadedText(first.final_url, texts[0].main_text, texts[1].main_text)
+        host = host_of(normal_form(reload.url))
+        site = self._site(host)
+        site.reloads.append(reload)
+        was, site.rotating = site.rotating, RotatingText.of(site.reloads)
+        if self._crawler.stats is not None:
+            self._crawler.stats.inc_value("dedup/request/reloaded")
+        if site.rotating.places and not was.places:
+            logger.info("Pages of %s show another text with every fetch, in the same places; it is ignored.", host)
+        for listener in self.listeners:
+            listener(reload)
+
+    def _site(self, host: str) -> _Site:
+        site = self._sites.setdefault(host, _Site())
+        self._sites.move_to_end(host)
+        if len(self._sites) > MAX_HOSTS:
+            self._sites.popitem(last=False)
+        return site
+
+
+def _page(response: Response) -> FetchedPage:
+    return FetchedPage.of(response.url, response.url, content_type_of(response), response.body)
+
+
+_RELOADS: WeakKeyDictionary[Crawler, Reloads] = WeakKeyDictionary()
