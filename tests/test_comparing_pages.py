@@ -87,7 +87,7 @@ def test_what_differs_as_the_addresses_do_is_left_out():
     title, lines = article("named")
     pages += [page(f"/{name}", title, *lines, f"Permalink: {name}") for name in ("old-name", "new-name")]
 
-    assert judged(pages, [("/old-name", "/new-name")]) == [SAME]
+    assert judged(pages, [("/old-name", "/new-name")]) == [Verdict.NAMED]
 
 
 def test_a_redirect_shows_what_it_leads_to():

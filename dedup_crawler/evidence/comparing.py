@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.digests import VALUE, MaskedLine, PageDigests, alike_pages, masked_values, url_values
 from dedup_crawler.evidence.frame_of_time import N_BESIDE, frame_of_time
@@ -26,6 +27,7 @@ from dedup_crawler.labels.lines import (
     MIN_WORDS,
     is_reordered,
     numbers_of,
+    times_of,
 )
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.rotating import STEADY, RotatingText
@@ -65,6 +67,8 @@ class Verdict(enum.IntEnum):
     SILENT = -1
     DIFFERENT = 0
     SAME = 1
+    NAMED = 2
+    """The same but for lines that print the values in which the two URLs differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class _Left:
     lines: Sequence[Line]
     shared: Sequence[Line]
     """Further lines that many pages of the site have; they show what is systematic, and are no difference."""
+    is_named: bool
+    """True if further lines differ only as the two URLs do."""
     n_common: int
     """Number of common words outside the frame."""
     support: float
@@ -148,7 +154,7 @@ class PageEvidence:
         is_named = any(masked[side][line].has_name for side, line in only)
         stamps = _stamps([(side, line) for side, line in only if masked[side][line].is_stamp])
         rest = [each for each in only if each not in stamps and not self._is_shared(masked[each[0]][each[1]])]
-        lines = self._lines(rest, *places)
+        lines, _ = self._lines(rest, *places)
         own = [line for line in common - site.frame if masked[0][line].digest not in site.masked_frame]
         n_own = sum(map(digests.n_written, own))
         ids = numbers_of(digests.urls[places[0]]) | numbers_of(digests.urls[places[1]])
@@ -204,7 +210,7 @@ class PageEvidence:
         only, shared = self._only(page.lines - common - frame, beside.lines - common - frame)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
-        lines = self._lines(only, one, other)
+        lines, is_named = self._lines(only, one, other)
         if _n_new(lines) > MAX_NEW:
             return Verdict.DIFFERENT
         if not lines and page.title != beside.title:
@@ -212,7 +218,8 @@ class PageEvidence:
         own = common - self.site.frame
         return _Left(
             lines,
-            self._lines(shared, one, other) if shared else (),
+            self._lines(shared, one, other)[0] if shared else (),
+            is_named,
             digests.n_words(own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
@@ -241,20 +248,26 @@ class PageEvidence:
             shared += [(side, line) for side, line in sides if line in self.site.frame]
         return [(side, line) for side, line in only if line not in self.site.shared], shared
 
-    def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
-        """Return the lines (side and hash) that differ by more than the values in which the two URLs differ."""
+    def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> tuple[list[Line], bool]:
+        """Return the lines (side and hash) that differ by more than the values in which the two URLs differ.
+
+        Also return True if other lines differ by nothing but these values.
+        """
         values = self._values_of(one), self._values_of(other)
         masked = sorted(values[0] ^ values[1], key=len, reverse=True)
         starts = {value[0] for value in masked if value}
         of_line = [(side, self.digests.words(line)) for side, line in only]
-        rest = _without_equal(
-            [(side, words if starts.isdisjoint(words) else masked_values(words, masked)) for side, words in of_line]
-        )
+        plain = [(side, words if starts.isdisjoint(words) else masked_values(words, masked)) for side, words in of_line]
+        rest = _without_equal(plain)
+        unmasked = _without_equal(of_line)
+        # the words of a line have no dates
+        is_dated = len(unmasked) < len(of_line) and self._times_of(one) != self._times_of(other)
+        is_named = is_dated or (plain != of_line and len(rest) < len(unmasked))
         if not rest:
-            return []
+            return [], is_named
         words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
         said = {VALUE}.union(*values[0], *values[1])
-        return [Line(side, words, self._is_new(words, said, words_of[1 - side])) for side, words in rest]
+        return [Line(side, words, self._is_new(words, said, words_of[1 - side])) for side, words in rest], is_named
 
     def _is_new(self, words: Words, said: Set[str], beside: Set[str]) -> bool:
         """Return True if a word is neither known on the site nor *said* by the URLs nor on the page *beside*."""
@@ -285,7 +298,12 @@ class PageEvidence:
         if left.support < MIN_COMMON:
             return Verdict.SILENT
         n_excused = sum(len(line.words) for line in left.lines)
-        return Verdict.SAME if n_excused <= MAX_EXCUSED * left.n_common else Verdict.DIFFERENT
+        if n_excused > MAX_EXCUSED * left.n_common:
+            return Verdict.DIFFERENT
+        return Verdict.NAMED if left.is_named else Verdict.SAME
+
+    def _times_of(self, place: int) -> list[str]:
+        return times_of(unquote_plus(self.digests.urls[place]))
 
     def _values_of(self, place: int) -> frozenset[Words]:
         found = self._values.get(place)

@@ -146,6 +146,11 @@ def masked_times(line: str) -> str:
     return _TIME.sub(WHEN, line) if _MAY_BE_CLOCK(line) else line
 
 
+def times_of(text: str) -> list[str]:
+    """Dates and times of day in a text."""
+    return _TIME.findall(text)
+
+
 def masked_ago(text: str) -> str:
     """The text with relative times ("5 minutes ago") masked."""
     return _AGO.sub(WHEN, text) if " ago" in text else text

@@ -25,6 +25,8 @@ from dedup_crawler.rules.language.substring_rule import AnyRule
 
 UNKNOWN = -1
 """Cluster number of a URL whose page is not known."""
+NAMED = 2
+"""Verdict on two pages that are the same but for lines that print the values in which their URLs differ."""
 RIGHT = (1.0, 400.0)
 """Beta distribution of the error rates of rules that hold: 0.25 % in the mean."""
 OTHER = (1.0, 1.0)
@@ -63,6 +65,8 @@ class PairJudge(Protocol):
 
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
         """Compare pairs of URLs (places in the crawl) of merge groups: 1 the same page, 0 different, -1 silent.
+
+        2 is the same page but for lines that print the values in which the two URLs differ.
 
         *n_same* further groups of the rule show one page each.
         """

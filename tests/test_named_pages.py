@@ -1,0 +1,84 @@
+"""Pages that differ in nothing but the value of their URL, which they print: a form that shows what was asked for.
+
+They are one page if the value never matters, like the target of a log-in form. If it makes other pages different,
+each is about another thing.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from dedup_crawler.evidence.comparing import PageEvidence, Verdict
+from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.methods import Canonicalizer, make_method
+from dedup_crawler.methods.model.training_data import TrainingData
+from dedup_crawler.pages.records import LabelledPage
+from site_of_pages import article, page, words
+
+N = 30
+TEXT = [words(30, line) for line in range(3)]
+PRINTED = {
+    "a word": lambda n: words(1, n),
+    "a date": lambda n: f"2026-{1 + n // 28:02}-{1 + n % 28:02}+10:{n:02}:00",
+}
+
+
+def forms(printed: str) -> list[LabelledPage]:
+    """Forms that print a value of their URL."""
+    values = [PRINTED[printed](n) for n in range(N)]
+    return [
+        page(f"/edit?q={value}", "Edit the search", *TEXT, f"You asked for {value.replace('+', ' ')} and more")
+        for value in values
+    ]
+
+
+def results(printed: str) -> list[LabelledPage]:
+    """What is found with the same values: an article each."""
+    return [page(f"/find?q={PRINTED[printed](n)}", "Results", *article(n)[1]) for n in range(N)]
+
+
+def others() -> list[LabelledPage]:
+    return [page(f"/{n}/", *_titled(n)) for n in range(100, 200)]
+
+
+def _titled(n: int) -> tuple[str, ...]:
+    title, lines = article(n)
+    return title, *lines
+
+
+def learnt(pages: list[LabelledPage]) -> Canonicalizer:
+    data = TrainingData.of_pages(pages, cluster_labelled(pages))
+    method = make_method("verified")
+    return method.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+
+
+def n_forms(model: Canonicalizer, pages: list[LabelledPage]) -> int:
+    return len({*model.canonicalize_many([each.url for each in pages])})
+
+
+@pytest.mark.parametrize("printed", PRINTED)
+def test_the_comparer_tells_a_printed_value_from_no_difference(printed: str):
+    """A date counts as a value too, although dates are no words."""
+    pages = [*forms(printed), *others()]
+    evidence = PageEvidence.of_pages(pages)
+    assert evidence.judge([(0, 1), (0, 0)], [0, 1], 0) == [Verdict.NAMED, Verdict.SAME]
+
+
+@pytest.mark.parametrize("printed", PRINTED)
+def test_a_value_that_never_matters_is_dropped_although_it_is_printed(printed: str):
+    """The forms are one page."""
+    asked = forms(printed)
+    assert n_forms(learnt([*asked, *others()]), asked) == 1
+
+
+@pytest.mark.parametrize("printed", PRINTED)
+def test_a_value_that_matters_elsewhere_makes_the_pages_different_that_print_it(printed: str):
+    """The results differ, so each form is about another search. Narrower rules do not merge them either."""
+    asked = forms(printed)
+    assert n_forms(learnt([*asked, *results(printed), *others()]), asked) == N
+
+
+def test_a_value_that_is_not_printed_does_not_make_pages_different():
+    """A help page is the same for all searches; the results tell nothing about it."""
+    helped = [page(f"/help?q={words(1, n)}", "Help", *TEXT) for n in range(N)]
+    assert n_forms(learnt([*helped, *results("a word"), *others()]), helped) == 1
