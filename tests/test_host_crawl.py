@@ -32,6 +32,22 @@ def test_all_rules_together_keep_to_the_budget():
     assert n_rules(2000, "safe") < 6
 
 
+def test_a_contradiction_costs_nothing_if_another_url_shows_the_page():
+    """Links to posts lead to the topic, or to its second page, which has a URL of its own; else it would be lost."""
+    posts = [(n, f"/{n}?post={10 * n + m}") for n in range(600) for m in range(2)]
+    second = [(1000 + n, f"/{n}?post={10 * n + 5}") for n in range(6)]
+    pages = [(1000 + n, f"/{n}?page=2") for n in range(6)]
+    topics = [(n, f"/{n}{print}") for n in range(600) for print in ("", "?print=1")]  # one more rule, the best one
+
+    def n_forms(visits):
+        urls, _ = numbered(shuffled(visits))
+        rules, _ = learn_rules(crawl_of(shuffled(visits)), Belief(RISKS["balanced"]), "verified")
+        return len({RuleEngine(rules).form(url) for url in urls if "post" in url})
+
+    assert n_forms([*topics, *posts, *second, *pages]) == 600
+    assert n_forms([*topics, *posts, *second]) == len([*posts, *second])
+
+
 def test_names_in_the_query_that_few_urls_have_are_not_known():
     """Seven URLs with a key are no evidence, eight are."""
     visits = [(n, f"/{n}?often=1") for n in range(8)] + [(n + 10, f"/{n}?seldom=1") for n in range(7)]

@@ -174,7 +174,7 @@ def expected_lost(statistics: RuleStatistics) -> float:
     Contradictions do not count if no page is lost, because other URLs show it.
     """
     n_groups = statistics.evidence.n_groups
-    n_wrong = statistics.evidence.n_wrong if statistics.n_false_pairs else 0
+    n_wrong = min(statistics.evidence.n_wrong, statistics.n_false_pairs)
     return n_groups * expected_error(n_groups, n_wrong)
 
 

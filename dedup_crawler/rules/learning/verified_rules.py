@@ -108,12 +108,23 @@ class RuleLearner:
         self.belief.refuse(hypothesis.rule.identity(), asked, reason)
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
-        statistics = _statistics(context, trials)
+        statistics = self._statistics(context, trials)
         origin = hypothesis.rule.origin or self._origin
         if isinstance(hypothesis.rule, SubstringRule):
             return replace(hypothesis.rule, origin=origin, statistics=statistics)
         rule = replace(_in_context(hypothesis.rule, hypothesis.key, context), origin=origin, statistics=statistics)
         return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
+
+    def _statistics(self, context: Context, trials: Trials) -> RuleStatistics:
+        """Count the trials; false pairs are those whose page no URL shows that the rule leaves alone."""
+        wrong = trials.rows[context.trials & ~trials.is_right]
+        is_left = np.ones(len(self.columns), bool)  # (rows,)
+        is_left[trials.rows[context.trials]] = False
+        pages = self.columns.clusters
+        n_lost = int((~np.isin(pages[wrong], pages[is_left])).sum())
+        n_urls = int(context.trials.sum())
+        evidence = MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong)
+        return RuleStatistics(n_urls, n_urls, n_lost, evidence)
 
     def _confined(self, rule: Rule, asked: Rule, touched: Set[str], context: Context, trials: Trials) -> Rule:
         """Narrow the rule to the kinds of URLs on which it was right, and drop conditions that change nothing.
@@ -199,12 +210,6 @@ def _in_context(rule: Rule, key: str | None, context: Context) -> Rule:
     if context.gone_values is not None and key is not None:
         matchers[key] = _one_of(context.gone_values)
     return replace(rule, context=matchers, absent=frozenset(absent))
-
-
-def _statistics(context: Context, trials: Trials) -> RuleStatistics:
-    n_wrong = int((context.trials & ~trials.is_right).sum())
-    n_urls = int(context.trials.sum())
-    return RuleStatistics(n_urls, n_urls, n_wrong, MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong))
 
 
 def _one_of(values: frozenset[str | None]) -> Matcher:
