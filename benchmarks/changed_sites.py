@@ -101,10 +101,12 @@ CHANGES = {
 }
 
 
-def changed(pages: Pages, make_change: Callable[[Pages], Change]) -> list[LabelledPage]:
-    """Change the pages, and fetch as many twice as a crawl does, up to the end of the training part."""
+def changed(pages: Pages, make_change: Callable[[Pages], Change], *, is_once: bool) -> list[LabelledPage]:
+    """Change the pages, and fetch as many twice as a crawl does, up to the end of the training part; or none."""
     change = make_change(pages)
     shown = [change(page, 0) for page in pages]
+    if is_once:
+        return shown
     good = [place for place in range(round(TRAINED * len(pages))) if pages[place].title and pages[place].status == 200]
     reloads = []
     number = float(FIRST_PAGE)
@@ -123,12 +125,16 @@ def main() -> None:
     parser.add_argument("databases", type=Path, help="labelled databases, as generalization.py makes them")
     parser.add_argument("names", nargs="*", default=ALL_NAMES)
     parser.add_argument("--change", action="append", choices=CHANGES, help="only this change; may be repeated")
+    parser.add_argument("--once", action="store_true", help="fetch no page twice")
     given = parser.parse_args()
     recorded = {name: labelled_pages(name, given.sites, given.databases) for name in given.names}
     print("| | " + " | ".join(recorded) + " | mean | lost |")
     print("|---|" + "---:|" * (len(recorded) + 2))
     for told in given.change or CHANGES:
-        crawls = (site(name, changed(pages, CHANGES[told]), truth) for name, (pages, truth) in recorded.items())
+        crawls = (
+            site(name, changed(pages, CHANGES[told], is_once=given.once), truth)
+            for name, (pages, truth) in recorded.items()
+        )
         row(told, [fitted(crawl, "balanced") for crawl in crawls])
 
 

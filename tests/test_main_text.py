@@ -207,7 +207,7 @@ def test_ctrl_c_cannot_hit_a_worker_that_starts(tmp_path: Path) -> None:
         "import signal\n"
         "from dedup_crawler.pages.workers import Workers\n"
         "if __name__ == '__main__':\n"
-        "    with Workers(1, 60) as workers:\n"
+        "    with Workers(1, 60, modules=[]) as workers:\n"
         "        mask = workers.result_of(workers.call(signal.pthread_sigmask, signal.SIG_BLOCK, ()))\n"
         "    print(signal.SIGINT in mask)\n"
     )

@@ -56,7 +56,7 @@ class TextReader:
             raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
         stop_words(language)  # fail here, not in a worker
         simhash_package()
-        self._workers = Workers(self._n_workers, MAX_SECONDS)
+        self._workers = Workers(self._n_workers, MAX_SECONDS, modules=[__name__])
 
     def __enter__(self) -> TextReader:
         return self

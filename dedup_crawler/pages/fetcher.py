@@ -71,7 +71,7 @@ class PoliteFetcher:
         self.origin = f"{scheme}://{self.host}"
         self.n_fetches = 0
         self._max_fetches, self._delay_s, self._next = max_fetches, delay_s, 0.0
-        self._workers = Workers(1, timeout_s)
+        self._workers = Workers(1, timeout_s, modules=[])
         try:
             self._robots = self._read_robots()
         except BaseException:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import resource_tracker
@@ -17,6 +18,8 @@ from dedup_crawler.errors import BadInputError
 
 T = TypeVar("T")
 
+_MAX_FOLDER = 50  # characters of the folder for temporary files: the address of the server in it has at most 107
+
 
 class WorkerDiedError(Exception):
     """A call killed its worker process or took too long."""
@@ -26,11 +29,16 @@ class Workers:
     """A pool of *n_workers* processes; a context manager.
 
     A process that dies, or takes more than *timeout_s* seconds for one call, is replaced; other calls are not lost.
-    Processes are started by ``spawn`` and never forked, because the parent may have threads.
+    The parent, which may have threads, is never forked. Where the system can, processes are forks of a server that has
+    imported the *modules* of the calls; elsewhere each is spawned, and imports them itself.
     """
 
-    def __init__(self, n_workers: int, timeout_s: float) -> None:
+    def __init__(self, n_workers: int, timeout_s: float, modules: Sequence[str]) -> None:
         self._n_workers, self._timeout_s = n_workers, timeout_s
+        has_server = "forkserver" in multiprocessing.get_all_start_methods()
+        is_short = len(tempfile.gettempdir()) <= _MAX_FOLDER
+        self._context = multiprocessing.get_context("forkserver" if has_server and is_short else "spawn")
+        self._context.set_forkserver_preload([*modules])
         self._pool = self._started()
         self._has_worked = False
 
@@ -70,7 +78,7 @@ class Workers:
         return result
 
     def _started(self) -> ProcessPool:
-        return ProcessPool(self._n_workers, context=multiprocessing.get_context("spawn"))
+        return ProcessPool(self._n_workers, context=self._context)
 
 
 @contextlib.contextmanager
