@@ -82,3 +82,26 @@ def test_a_value_that_is_not_printed_does_not_make_pages_different():
     """A help page is the same for all searches; the results tell nothing about it."""
     helped = [page(f"/help?q={words(1, n)}", "Help", *TEXT) for n in range(N)]
     assert n_forms(learnt([*helped, *results("a word"), *others()]), helped) == 1
+
+
+def test_a_name_counts_even_if_the_line_with_it_is_systematic():
+    """Forms for tickets print "general-12" or "urgent-13", as lines that differ in all groups."""
+    asked = [
+        page(f"/ticket/{n}/notify/", "Notify somebody", *TEXT, f"{('general', 'urgent')[n % 2]}-{n}")
+        for n in range(1, N)
+    ]
+    evidence = PageEvidence.of_pages([*asked, *others()])
+    pairs = [(n, n + 1) for n in range(0, N - 2, 2)]
+    assert {*evidence.judge(pairs, range(len(pairs)), 0)} == {Verdict.NAMED}
+
+
+def test_a_value_that_only_one_page_prints_is_no_name_of_the_other():
+    """The name of the site happens to be a value of one of the two URLs: "Change of the express tracker"."""
+    pages = others()
+    for n in range(8):
+        title, lines = article(n)
+        pages.append(page(f"/change/{n}", title, *lines, f"Change {words(1, n)} of the express tracker"))
+        told = f"Change {words(1, n)} for express of the express tracker"
+        pages.append(page(f"/change/{n}/express", title, *lines, told))
+    pairs = [(n, n + 1) for n in range(len(others()), len(pages), 2)]
+    assert {*PageEvidence.of_pages(pages).judge(pairs, range(len(pairs)), 0)} == {Verdict.SAME}

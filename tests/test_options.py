@@ -95,7 +95,8 @@ def names_given_to(*functions: str) -> Iterator[str]:
 
 def written_stats() -> set[str]:
     given = {name for name in names_given_to("count", "_count") if "/" in name}
-    given |= {name.removeprefix("dedup/") for name in names_given_to("set_value", "inc_value") if name.startswith("dedup/")}
+    direct = {name for name in names_given_to("set_value", "inc_value") if name.startswith("dedup/")}
+    given |= {name.removeprefix("dedup/") for name in direct - {"dedup/{}"}}
     return {name.replace("{}", "ID") for name in given}
 
 

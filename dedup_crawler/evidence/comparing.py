@@ -79,7 +79,7 @@ class _Left:
     shared: Sequence[Line]
     """Further lines that many pages of the site have; they show what is systematic, and are no difference."""
     is_named: bool
-    """True if further lines differ only as the two URLs do."""
+    """True if each page prints a value that only its own URL has."""
     n_common: int
     """Number of common words outside the frame."""
     support: float
@@ -251,18 +251,21 @@ class PageEvidence:
     def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> tuple[list[Line], bool]:
         """Return the lines (side and hash) that differ by more than the values in which the two URLs differ.
 
-        Also return True if other lines differ by nothing but these values.
+        Also return True if each page prints such a value in the lines that *only* it has.
         """
         values = self._values_of(one), self._values_of(other)
         masked = sorted(values[0] ^ values[1], key=len, reverse=True)
         starts = {value[0] for value in masked if value}
         of_line = [(side, self.digests.words(line)) for side, line in only]
-        plain = [(side, words if starts.isdisjoint(words) else masked_values(words, masked)) for side, words in of_line]
-        rest = _without_equal(plain)
-        unmasked = _without_equal(of_line)
+        rest = _without_equal(
+            [(side, words if starts.isdisjoint(words) else masked_values(words, masked)) for side, words in of_line]
+        )
+        own = [sorted(values[side] - values[1 - side]) for side in (0, 1)]
+        named = [(side, words) for side, words in of_line if not starts.isdisjoint(words)]
+        names = {side for side, words in named if masked_values(words, own[side]) != words}
         # the words of a line have no dates
-        is_dated = len(unmasked) < len(of_line) and self._times_of(one) != self._times_of(other)
-        is_named = is_dated or (plain != of_line and len(rest) < len(unmasked))
+        is_dated = len(_without_equal(of_line)) < len(of_line) and self._times_of(one) != self._times_of(other)
+        is_named = is_dated or len(names) == 2
         if not rest:
             return [], is_named
         words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
