@@ -23,6 +23,7 @@ from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.labels.lines import (
     MAX_CHANGED_LINES,
     MAX_CHANGED_SHARE,
+    MEDIA,
     MIN_NEAR_WORDS,
     MIN_WORDS,
     is_reordered,
@@ -158,7 +159,7 @@ class PageEvidence:
         own = [line for line in common - site.frame if masked[0][line].digest not in site.masked_frame]
         n_own = sum(map(digests.n_written, own))
         ids = numbers_of(digests.urls[places[0]]) | numbers_of(digests.urls[places[1]])
-        is_other = any(word in ids for _, line in rest for word in digests.words(line))
+        is_other = any(word in ids or word[0] == MEDIA for _, line in rest for word in digests.words(line))
         if told := [line for line in lines if not habits.excuse(line)]:
             verdict = _verdict_of(told, n_own)
             return Verdict.SILENT if verdict > 0 and is_other else verdict

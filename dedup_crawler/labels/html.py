@@ -8,24 +8,33 @@ third of the time: the document is cleaned in place and not in a copy, and split
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 import justext
 import lxml.etree
 import lxml.html
+import xxhash
 from justext import core
 from justext.paragraph import HEADINGS_PATTERN
 from lxml_html_clean import Cleaner
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.lines import MEDIA
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
+MAX_MEDIA = 200
+"""Largest number of pictures, films and sounds of a page that are compared."""
+_PIXELS = ("0", "1", "2", "0px", "1px", "2px")
+_MEDIA = ("img", "video", "audio", "source", "embed", "object")
+_LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")  # no digits: they would make several words
 _UNFOLDED = re.compile(r"[ \n]\s+|[^\S \n]\s*")  # white space that is neither one space nor one line feed
 
 # the cleaner that justext.core.preprocessor makes for each page
@@ -79,7 +88,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class HtmlText:
-    """Title, absolute canonical link and paragraphs of a page; lines of text fields are the last paragraphs.
+    """Title, absolute canonical link and paragraphs of a page; text fields and media are the last paragraphs.
 
     *is_cut* is True if the parser left out deeply nested parts.
     """
@@ -106,9 +115,9 @@ def read_html(html: str, url: str, language: str | None) -> HtmlText:
     tree = document.getroottree()
     title, canonical_link = _title(tree), _canonical_link(tree, url)
     is_cut = any(_TOO_DEEP in entry.message for entry in parser.error_log)
-    typed = [Paragraph(line, is_main=False) for line in _typed_lines(tree)]
+    shown = [Paragraph(line, is_main=False) for line in (*_typed_lines(tree), *_media(tree, url))]
     words = stop_words(language_of(tree) or language) if language is not None else None
-    found = (*_paragraphs(document, words), *typed)
+    found = (*_paragraphs(document, words), *shown)
     return HtmlText(title, canonical_link, found, is_cut)
 
 
@@ -136,6 +145,23 @@ def _typed_lines(tree: Any) -> Iterator[str]:
     """Lines of text areas, which jusText leaves out; a page may show nothing else, for example its source."""
     for field in tree.iter("textarea"):
         yield from filter(str.strip, (field.text or "").splitlines())
+
+
+def _media(tree: Any, url: str) -> Iterator[str]:
+    """One word for each picture, film or sound, made of its address; a page may show nothing else of its own.
+
+    Pictures of a pixel or two are no content, and an address with the page's own address in its query is a counter's.
+    """
+    path = url.partition("://")[2].partition("/")[2].partition("?")[0]
+    for element in itertools.islice(tree.iter(*_MEDIA), MAX_MEDIA):
+        source = (element.get("src") or element.get("data") or "").strip()
+        is_pixel = any((element.get(side) or "").strip() in _PIXELS for side in ("width", "height"))
+        if not source or is_pixel or (path and path in unquote(source.partition("?")[2])):
+            continue
+        with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
+            source = urljoin(url, source)
+        number = xxhash.xxh3_64_intdigest(source.encode("utf-8", "surrogatepass"))
+        yield MEDIA + f"{number:016x}".translate(_LETTERS)
 
 
 def _canonical_link(tree: Any, url: str) -> str | None:

@@ -30,6 +30,8 @@ MIN_FILE_BYTES = 100
 """Smallest file that is told from others by its bytes; a transparent pixel has fewer."""
 MAX_CLOCK = 200
 """Characters of the longest line in which dates, times of day and durations are masked."""
+MEDIA = "\u01c1"
+"""First letter of the word for a picture, film or sound; hardly any language writes it."""
 WHEN = "\2"
 """Mark for a time."""
 
@@ -53,11 +55,13 @@ class LineFacts(NamedTuple):
     n_words: int
     numbers: tuple[str, ...]
     """Runs of digits in the line."""
+    is_media: bool
+    """True for the word of a picture, film or sound."""
 
 
 def line_facts(line: str) -> LineFacts:
     """Read one line."""
-    return LineFacts(digest(line), n_words(line), tuple(_NUMBER.findall(line)))
+    return LineFacts(digest(line), n_words(line), tuple(_NUMBER.findall(line)), line.startswith(MEDIA))
 
 
 def lines_of(page: LabelledPage) -> list[str]:

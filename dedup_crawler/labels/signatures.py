@@ -28,7 +28,7 @@ MAX_LINES = 4_000
 MAIN_SHARE = 0.8
 """Smallest share (0-1) of a page's words in the text that jusText keeps, for that text to stand for the page."""
 TOO_MANY = 65_535
-"""Number of words that a line gets if it contains a number of the URL, so that a change of it is never small."""
+"""Number of words that a line gets if it has a number of the URL or is a picture: a change of it is never small."""
 OWN_SHARE = 0.5
 """Largest share (0-1) of the pages of one kind with a line that still counts as a page's own."""
 MEMO_LINES = 100_000
@@ -60,7 +60,7 @@ class Signature:
     lines: Lines
     """Hash of each line of the content, (n,); empty for a page without a title or with too many lines."""
     words: Words
-    """Number of words of each of these lines, (n,); TOO_MANY for a line with a number of the URL."""
+    """Number of words of each of these lines, (n,); TOO_MANY for a number of the URL, and for a picture."""
     plain_title: int | None
     """Hash of the title with the page's name masked; None if the title does not contain the name."""
     template: int
@@ -121,7 +121,8 @@ def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = lin
     template, open_arguments = layout.kind_of(page.url) if plain_title is not None else (0, ())
     ids = numbers_of(page.url)
     digests = np.array([line.digest for line in content], np.uint64)
-    words = [min(line.n_words, TOO_MANY) if ids.isdisjoint(line.numbers) else TOO_MANY for line in content]
+    is_small = [ids.isdisjoint(line.numbers) and not line.is_media for line in content]
+    words = [min(line.n_words, TOO_MANY) if small else TOO_MANY for line, small in zip(content, is_small, strict=True)]
     is_compared = len(content) <= MAX_LINES
     return Signature(
         status=page.status,
