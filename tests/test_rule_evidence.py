@@ -265,6 +265,26 @@ def test_memory_is_bounded(monkeypatch):
     assert evidence.counts()["r"].n_agreed == 100
 
 
+def test_a_rule_that_the_next_model_knows_in_another_context_keeps_its_wrong_tests():
+    """It is doubted from the start, and switched off by the next wrong test; a rule that does something else is not.
+
+    Right tests alone are not kept: the new context may have other URLs.
+    """
+    evidence = evidence_of()
+    evidence.add_training({"r": (60, 1), "s": (60, 0)}, "a.example", effects={"r": "drop v", "s": "drop s"})
+    explored(evidence, [True] * 6 + [False] * 2, "r")
+    explored(evidence, [True] * 8, "s")
+
+    evidence.add_training({"r2": (60, 1), "s2": (60, 0)}, "a.example", effects={"r2": "drop v", "s2": "drop s"})
+    assert (evidence.is_doubted("r2"), evidence.is_doubted("s2")) == (True, False)
+    assert (evidence.counts()["r2"].n_disagreed, evidence.rate(("r2",))) == (2, 1.0)
+    assert "s2" not in evidence.counts()
+    assert evidence.record(("r2",), form(900), is_same=False) == "r2"
+
+    evidence.add_training({"r3": (60, 1), "t": (60, 0)}, "a.example", effects={"r3": "drop v", "t": "drop t"})
+    assert (evidence.is_doubted("r3"), evidence.is_doubted("t")) == (True, False)
+
+
 def test_when_a_rule_is_verified():
     """Three explorations in this crawl for any past, and as many more as its drops are worth."""
     evidence = evidence_of({}, {"r": RuleCounts(100, 0), "new": RuleCounts()})

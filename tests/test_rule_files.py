@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import ANY, Drop, Rule
-from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
+from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule
+from dedup_crawler.rules.language.rule_files import effect_identifier, rules_from_json, rules_to_json
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
+from dedup_crawler.rules.language.substring_rule import SubstringRule
 from rule_strategies import rules
 
 RULE = {"host": "a.example", "context": {"query[sid]": {"class": "any"}}, "transformation": {"query[sid]": "drop"}}
@@ -72,3 +73,18 @@ def test_a_file_that_is_no_list():
     """The error has the value found instead."""
     with pytest.raises(BadInputError, match=r"my.json: expected a list, found a table"):
         rules_from_json(JsonValue(RULE, "my.json"))
+
+
+def test_what_a_rule_does_has_a_name_of_its_own():
+    """The context of other keys does not count; the values that are removed do."""
+
+    def effect(context, **said):
+        return effect_identifier(Rule("a.example", context, {"query[v]": Drop()}, **said))
+
+    anything = effect({"query[v]": ANY})
+    assert anything == effect({"query[v]": ANY, "path[0]": Literal("wiki")}, absent=frozenset({"ext"}))
+    assert anything != effect({"query[v]": Literal("1")})
+    assert effect_identifier(SubstringRule("a.example", "/old/", "/new/")) not in (
+        anything,
+        effect_identifier(SubstringRule("a.example", "/old/", "/of/")),
+    )

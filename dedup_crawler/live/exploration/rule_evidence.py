@@ -55,6 +55,7 @@ class RuleEvidence:
         self._lives: dict[str, Life] = {}
         self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
+        self._rules_of: dict[str, set[str]] = {}  # what rules do -> the rules, of all models so far
         self._values = ValueTests()
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
         self._speakers = Speakers()
@@ -75,18 +76,32 @@ class RuleEvidence:
         return {rule: its for rule, its in counts.items() if any(its)}
 
     def add_training(
-        self, training: Mapping[str, tuple[int, int]], site: str = "", standard: Iterable[str] = ()
+        self,
+        training: Mapping[str, tuple[int, int]],
+        site: str = "",
+        standard: Iterable[str] = (),
+        effects: Mapping[str, str] | None = None,
     ) -> None:
         """Add the rules of a model, each with its merge groups and contradictions in training.
 
         Rules of one *site* are evidence for each other.
         *standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
-        A rule that was a candidate so far, and was never wrong, keeps its tests.
+        A rule that was a candidate so far, and was never wrong, keeps its tests. *effects* name what each rule does: if
+        a rule of an earlier model did the same in another context, and a test of it was wrong, its tests are kept.
         """
+        effects = effects or {}
         for rule in training.keys() - self._lives.keys():
             life = self._lives.get(as_candidate(rule))
             if life is not None and not life.n_wrong and not life.is_switched_off:
                 self._lives[rule] = life
+            elif rule in effects:
+                earlier = self._rules_of.get(effects[rule], set()) - training.keys()
+                lives = [self._lives[each] for each in sorted(earlier & self._lives.keys())]
+                worst = max(lives, key=lambda life: life.n_disagreed, default=None)
+                if worst is not None and worst.n_disagreed:
+                    self._lives[rule] = Life.of(RuleCounts(worst.n_agreed, worst.n_disagreed))
+        for rule, effect in effects.items():
+            self._rules_of.setdefault(effect, set()).add(rule)
         self._standard.update(standard)
         self._training.update(training)
         self._site_of.update(dict.fromkeys(training, site))

@@ -22,7 +22,7 @@ from dedup_crawler.methods.model.evidence_file import (
 )
 from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.candidates import is_value, rule_of
-from dedup_crawler.rules.language.rule_files import order_identifier
+from dedup_crawler.rules.language.rule_files import effect_identifier, order_identifier, rule_identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 
 
@@ -152,7 +152,9 @@ class LiveModels:
             return None
         sentences = whole.rule_sentences()
         self._sentences |= sentences
-        self.evidence.add_training(whole.rule_evidence(), host, map(order_identifier, base.hosts))
+        told = base.model_rules()
+        effects = {rule_identifier(rule): effect_identifier(rule) for rule in (told.rules if told is not None else ())}
+        self.evidence.add_training(whole.rule_evidence(), host, map(order_identifier, base.hosts), effects)
         if (folder := self.shelf.folder_of(host)) is not None:
             of_folder = digest if whole is base else base.digest  # making one takes long
             self._folders[folder] = of_folder, frozenset(sentences)

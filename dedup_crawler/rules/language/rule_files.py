@@ -245,6 +245,14 @@ def rule_identifier(rule: AnyRule) -> str:
     return identifier("rule", {part: value for part, value in said.items() if part not in ("origin", "statistics")})
 
 
+def effect_identifier(rule: AnyRule) -> str:
+    """Identifier of what a rule does to which values, in any context of other keys."""
+    (said,) = rules_to_json([rule])
+    changed = said.get("transformation", {}).keys()
+    parts = {part: said[part] for part in ("host", "substring", "transformation") if part in said}
+    return identifier("effect", {**parts, "values": {k: v for k, v in said.get("context", {}).items() if k in changed}})
+
+
 @lru_cache(_MAX_CACHED)
 def order_identifier(host: str) -> str:
     """Identifier of the sorting of queries on *host*, which changes URLs without a rule."""
