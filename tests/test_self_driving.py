@@ -166,3 +166,41 @@ def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
     assert again.lines("ERROR") == []
     missing = [n for n in range(N_TOPICS) if f"/topic?id={n}\n" not in got and f"/topic?id={n}&" not in got]
     assert missing == []
+
+
+def test_a_queued_request_is_not_dropped_because_another_link_to_it_was_to_be_a_test(tmp_path: Path):
+    """
+    Links of the time before the model wait in the queue. Later links to the same URLs are to be fetched as tests, but
+    Scrapy's dupefilter knows these URLs. When the turn of the queued requests comes, they are tests themselves: the one
+    whose page differs from the page that the model takes it for is not lost.
+    """
+    models = tmp_path / "crawl.models"
+    traps = [f"/topic?id={1000 + n}&sid=abc{n}" for n in range(12)]
+    with PatientSite(LEARN_AFTER + 40, models) as site:
+        build(site)
+        last = f"/list?n={N_TOPICS // 20 - 1}"
+        hrefs = "".join(f'<a href="{trap.replace("&", "&amp;")}">trap</a>' for trap in traps).encode()
+        plain = "".join(f'<a href="/topic?id={1000 + n}">topic</a>' for n in range(12)).encode()
+        for path, answer in site.answers.items():
+            assert isinstance(answer, Answer)
+            if path == "/":
+                answer.body = answer.body.replace(b"</body>", plain + b"</body>")  # fetched before there is a model
+            elif path == last or path.startswith("/topic"):
+                answer.body = answer.body.replace(b"</body>", hrefs + b"</body>")
+        for n, trap in enumerate(traps):
+            for path in (f"/topic?id={1000 + n}", trap):
+                text = " ".join(random.Random(path if n == 6 else n).choices(WORDS, k=120))
+                site.answers[path] = Answer(body=f"<title>Topic {1000 + n}</title><p>{text}</p>".encode())
+        crawl = walk(
+            site,
+            tmp_path,
+            DEDUP_LEARN_AFTER=LEARN_AFTER,
+            DEDUP_COLLECT=tmp_path / "crawl.db",
+            DEDUP_EXPLORATION="1.0",
+            CONCURRENT_REQUESTS=4,
+            LOG_LEVEL="INFO",
+        )
+        asked = {*site.asked}
+    assert crawl.lines("ERROR") == []
+    assert crawl.stats["dedup/models/learnt"] >= 1
+    assert traps[6] in asked

@@ -164,7 +164,9 @@ class Explorer:
             return
         form, expected, *rules = explores
         if not marks.is_redirected(request):
-            self.evidence.given_up(rules)  # nothing is fetched, so nothing is tested
+            # nothing is fetched, so nothing is tested; the queued request for this URL is decided when its turn comes
+            self.evidence.given_up(rules)
+            self.sent.discard(request.url)
         elif expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
         elif expected == marks.COVERED:
