@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dedup_crawler.labels.clusters import is_near
-from dedup_crawler.labels.lines import digest, is_reordered, line_facts, lines_of, n_words
+from dedup_crawler.labels.lines import MEDIA, digest, is_reordered, line_facts, lines_of, n_words
 from dedup_crawler.labels.signatures import Signature, SitePages
 from label_pages import LONG, TEXT, page
 
@@ -17,8 +17,9 @@ def are_near(left: str, right: str) -> bool:
 
 
 def test_facts_of_a_line() -> None:
-    """Its digest, its words (runs of letters, digits and underscores in any script), and its numbers."""
-    assert line_facts("page 7 of 12") == (digest("page 7 of 12"), 4, ("7", "12"))
+    """Its digest, words (runs of letters, digits and underscores in any script) and numbers, and is it a picture?"""
+    assert line_facts("page 7 of 12") == (digest("page 7 of 12"), 4, ("7", "12"), False)
+    assert line_facts(f"{MEDIA}ghij").is_media
     assert n_words("It's 42 - été_1!\nЯ") == 5
 
 

@@ -70,6 +70,8 @@ class Explorer:
         self._credit: dict[tuple[str, ...], float] = {}
         self.sent = UrlSet()
         """URLs sent as tests: another link to them is no drop."""
+        self._queued = UrlSet()
+        """URLs with a request in Scrapy's queue, which its dupefilter prefers to a test."""
         self._dropped = UrlSet()
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
@@ -85,6 +87,8 @@ class Explorer:
         """
         rate = self.evidence.rate(rules)
         linked_on = question.referrer.url if question.referrer is not None else None
+        if question.request.url in self._queued and not question.answers_again:
+            return False  # a link to a URL with a queued request
         if rate <= 0 or (rate < 1 and (linked_on in self._tested or question.request.url in self._dropped)):
             return False
         if question.is_covered and self.covered.shown is None:
@@ -166,7 +170,9 @@ class Explorer:
         if not marks.is_redirected(request):
             # nothing is fetched, so nothing is tested; the queued request for this URL is decided when its turn comes
             self.evidence.given_up(rules)
+            self._report.count("request/explored", -1)
             self.sent.discard(request.url)
+            self._queued.add(request.url)
         elif expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
         elif expected == marks.COVERED:
