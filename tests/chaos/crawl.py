@@ -117,6 +117,7 @@ class Crawls:
             cpu_s += self._fork.cpu_s
             if status == -signal.SIGKILL:
                 killed.add(server.run)
+                server.unsaved_runs.add(server.run)
             if status == -signal.SIGKILL or (stop is not None and "JOBDIR" not in settings):
                 lost_queues.add(server.run)
         lines = (folder / "out").read_text(encoding="utf-8").splitlines() if (folder / "out").exists() else []
@@ -170,7 +171,8 @@ def _awaited(log: Path, server: Server, learn_after: int) -> Callable[[], bool]:
 
     def is_awaited() -> bool:
         n_of_run = sum(asked.run == server.run for asked in server.log[-_ANSWERS_FIRST:])
-        if len(server.log) <= learn_after + _ANSWERS_FIRST or n_of_run < _ANSWERS_FIRST:
+        saved = {asked.path for asked in server.log if asked.run not in server.unsaved_runs}
+        if len(saved) <= learn_after + _ANSWERS_FIRST or n_of_run < _ANSWERS_FIRST:
             return False
         if time.monotonic() > deadlines.setdefault(server.run, time.monotonic() + LEARNING_S):
             return False

@@ -71,6 +71,8 @@ class Server:
         """Forget the previous crawl."""
         self.log = []
         self.run = 0
+        self.unsaved_runs: set[int] = set()
+        """Runs that were killed, and may have stored no page."""
         self._n_asked: Counter[str] = Counter()
         self._shown: set[str] = set()
         self._n_shown = 0
