@@ -18,7 +18,7 @@ from dedup_crawler.evidence import habits
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
-from dedup_crawler.rules.language.statistics import RuleStatistics
+from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
 from dedup_crawler.rules.learning.belief import expected_lost
@@ -49,6 +49,12 @@ def _nothing(*_: object) -> Iterator[Any]:
 
 def _none(_: Iterable[str]) -> tuple[str, ...]:
     return ()
+
+
+def _all_wrong(self: RuleLearner, context: contexts.Context, found: trials.Trials) -> RuleStatistics:
+    n_urls, n_wrong = int(context.trials.sum()), int((context.trials & ~found.is_right).sum())
+    evidence = MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong)
+    return RuleStatistics(n_urls, n_urls, n_wrong, evidence)
 
 
 _weighed = trials.weighed
@@ -99,6 +105,8 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "nothing is systematic": ((habits, "SYSTEMATIC_GROUPS", 10**9), (habits, "NEW_GROUPS", 10**9)),
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
     "groups of many values weigh one": ((trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
+    "printed values are no names": ((trials, "MATTERS_SHARE", 1.0),),
+    "contradictions that lose no page count": ((RuleLearner, "_statistics", _all_wrong),),
     "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
 }
 """Part -> the swaps that remove it."""

@@ -43,6 +43,11 @@ def test_what_shows_nothing_is_no_word():
     assert len(words_of('<img src="http://[broken/">')) == 1
 
 
+def test_a_picture_named_like_its_page_is_no_counter():
+    """The page /p shows the picture p.php?file=/pics/1.jpg."""
+    assert len(words_of('<img src="p.php?pic=1"><img src="p.php?file=/pics/1.jpg">', "https://a.example/p?id=1")) == 2
+
+
 def test_a_page_of_very_many_pictures_is_read_in_part():
     """The first 200 count."""
     assert len(words_of("".join(f'<img src="{n}.png">' for n in range(2 * MAX_MEDIA)))) == MAX_MEDIA

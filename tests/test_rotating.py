@@ -24,9 +24,9 @@ from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage, Page, PageText, ReloadedText
 from dedup_crawler.pages.rotating import STEADY, Place, RotatingText
 from dedup_crawler.pages.store import PageStore
-from live_site import Answer, Site, crawl_content, walk
+from live_site import Answer, Site, crawl_content
 from site_of_pages import blog, page, words
-from test_self_driving import LEARN_AFTER, N_TOPICS, PatientSite, build
+from test_self_driving import LEARN_AFTER, N_TOPICS, PatientSite, build, walk_and_learn
 
 Draw = Callable[[random.Random], list[str]]
 
@@ -179,15 +179,7 @@ def test_a_crawl_learns_from_a_site_with_a_quote_on_every_page(tmp_path: Path):
     """It fetches a few pages twice, says so, and drops sessions; no topic is lost, and no rule is refuted."""
     with QuotingSite(LEARN_AFTER + 40, tmp_path / "crawl.models") as site:
         build(site)
-        crawl = walk(
-            site,
-            tmp_path,
-            DEDUP_LEARN_AFTER=LEARN_AFTER,
-            DEDUP_COLLECT=tmp_path / "crawl.db",
-            DEDUP_EXPLORATION="0.1",
-            CONCURRENT_REQUESTS=4,
-            LOG_LEVEL="INFO",
-        )
+        crawl = walk_and_learn(site, tmp_path, DEDUP_EXPLORATION="0.1")
         asked = list(site.asked)
     assert crawl.status == 0
     assert crawl.lines("ERROR") == crawl.lines("WARNING") == []

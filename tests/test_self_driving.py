@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from live_site import Answer, Site, start, walk, walk_command
+from live_site import Answer, Crawl, Site, start, walk, walk_command
 
 N_TOPICS = 120
 LEARN_AFTER = 100
@@ -79,19 +79,25 @@ def build(site: Site, *, is_chain: bool = False) -> None:
             site.answers[link.replace("&amp;", "&")] = Answer(body=body.encode())
 
 
+def walk_and_learn(site: Site, folder: Path, **settings: object) -> Crawl:
+    """Crawl without a model, and learn one after 100 pages."""
+    return walk(
+        site,
+        folder,
+        DEDUP_LEARN_AFTER=LEARN_AFTER,
+        DEDUP_COLLECT=folder / "crawl.db",
+        CONCURRENT_REQUESTS=4,
+        LOG_LEVEL="INFO",
+        **settings,
+    )
+
+
 def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Path):
     """After 100 pages a model is learnt beside the crawl; later sessions are dropped, and no topic is lost."""
     models = tmp_path / "crawl.models"
     with PatientSite(LEARN_AFTER + 40, models) as site:
         build(site)
-        crawl = walk(
-            site,
-            tmp_path,
-            DEDUP_LEARN_AFTER=LEARN_AFTER,
-            DEDUP_COLLECT=tmp_path / "crawl.db",
-            CONCURRENT_REQUESTS=4,
-            LOG_LEVEL="INFO",
-        )
+        crawl = walk_and_learn(site, tmp_path)
         asked = list(site.asked)
     assert crawl.status == 0
     assert crawl.lines("ERROR") == []
@@ -112,17 +118,13 @@ def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: P
     models = tmp_path / "crawl.models"
     with TwiceLearntSite(LEARN_AFTER + 40, LEARN_AFTER + 80, models) as site:
         build(site, is_chain=True)
-        crawl = walk(
+        crawl = walk_and_learn(
             site,
             tmp_path,
-            DEDUP_LEARN_AFTER=LEARN_AFTER,
-            DEDUP_COLLECT=tmp_path / "crawl.db",
             DEDUP_EXPLORATION="1.0",
             DEDUP_DRY_RUN=is_dry_run,
             DEPTH_PRIORITY=1,
             SCHEDULER_MEMORY_QUEUE="scrapy.squeues.FifoMemoryQueue",
-            CONCURRENT_REQUESTS=4,
-            LOG_LEVEL="INFO",
         )
         asked = {path for path in site.asked if "/topic" in path}
     assert crawl.stats["dedup/models/learnt"] >= 2
@@ -191,15 +193,7 @@ def test_a_queued_request_is_not_dropped_because_another_link_to_it_was_to_be_a_
             for path in (f"/topic?id={1000 + n}", trap):
                 text = " ".join(random.Random(path if n == 6 else n).choices(WORDS, k=120))
                 site.answers[path] = Answer(body=f"<title>Topic {1000 + n}</title><p>{text}</p>".encode())
-        crawl = walk(
-            site,
-            tmp_path,
-            DEDUP_LEARN_AFTER=LEARN_AFTER,
-            DEDUP_COLLECT=tmp_path / "crawl.db",
-            DEDUP_EXPLORATION="1.0",
-            CONCURRENT_REQUESTS=4,
-            LOG_LEVEL="INFO",
-        )
+        crawl = walk_and_learn(site, tmp_path, DEDUP_EXPLORATION="1.0")
         asked = {*site.asked}
     assert crawl.lines("ERROR") == []
     assert crawl.stats["dedup/models/learnt"] >= 1

@@ -32,6 +32,7 @@ from dedup_crawler.labels.lines import (
 )
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.rotating import STEADY, RotatingText
+from dedup_crawler.rules.learning.belief import NAMED
 
 MAX_NEW = 3
 """Maximum of lines with new words in a pair."""
@@ -68,7 +69,7 @@ class Verdict(enum.IntEnum):
     SILENT = -1
     DIFFERENT = 0
     SAME = 1
-    NAMED = 2
+    NAMED = NAMED
     """The same but for lines that print the values in which the two URLs differ."""
 
 

@@ -152,11 +152,13 @@ def _media(tree: Any, url: str) -> Iterator[str]:
 
     Pictures of a pixel or two are no content, and an address with the page's own address in its query is a counter's.
     """
-    path = url.partition("://")[2].partition("/")[2].partition("?")[0]
+    own_path = "/" + url.partition("://")[2].partition("/")[2].partition("?")[0]
     for element in itertools.islice(tree.iter(*_MEDIA), MAX_MEDIA):
         source = (element.get("src") or element.get("data") or "").strip()
         is_pixel = any((element.get(side) or "").strip() in _PIXELS for side in ("width", "height"))
-        if not source or is_pixel or (path and path in unquote(source.partition("?")[2])):
+        _, told, rest = unquote(source.partition("?")[2]).partition(own_path)
+        is_counter = told != "" and len(own_path) > 1 and not rest[:1].isalnum()
+        if not source or is_pixel or is_counter:
             continue
         with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
             source = urljoin(url, source)

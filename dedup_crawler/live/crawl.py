@@ -9,7 +9,6 @@ from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
@@ -89,10 +88,7 @@ class FilteredCrawl:
 
     def fetch_again(self, url: str, like: Request, explores: list[Any]) -> None:
         """Fetch a URL past the queue for a comparison, with the headers and cookies of another request."""
-        request = like.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
-        marks.unmark(request)
-        for key in ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times"):
-            request.meta.pop(key, None)
+        request = marks.once_more(like, url)
         request.meta[marks.DECIDED] = marks.decided(self.name, request.url, is_redirected=False)
         request.meta[marks.EXPLORES] = explores
         download(self.crawler, request)

@@ -170,7 +170,8 @@ class Explorer:
         if not marks.is_redirected(request):
             # nothing is fetched, so nothing is tested; the queued request for this URL is decided when its turn comes
             self.evidence.given_up(rules)
-            self._report.count("request/explored", -1)
+            if self._explores:  # a dry run does not count tests
+                self._report.count("request/explored", -1)
             self.sent.discard(request.url)
             self._queued.add(request.url)
         elif expected in (marks.REACHED, marks.REACHED_ALONE):

@@ -65,6 +65,7 @@ RESUMED = "resumed"
 _CRAWL_SIZE = 12
 _LED, _LINKED = ">", "-"
 
+_OF_ONE_ANSWER = ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times")
 _OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, "dedup_canonical", "dedup_reason"})
 
 
@@ -154,6 +155,18 @@ def answers_for(request: Request, forms: Iterable[bytes]) -> None:
 def unmarked(meta: dict[str, Any]) -> dict[str, Any]:
     """Return *meta* without the filter's marks."""
     return {key: value for key, value in meta.items() if key not in _OWN}
+
+
+def once_more(request: Request, url: str) -> Request:
+    """Return a request for *url* past the dupefilter, with the headers and cookies of another request, and no marks.
+
+    It has no callback, so no spider sees the answer.
+    """
+    again = request.replace(url=url, callback=NO_CALLBACK, errback=None, dont_filter=True)
+    unmark(again)
+    for key in _OF_ONE_ANSWER:
+        again.meta.pop(key, None)
+    return again
 
 
 def unmark(request: Request) -> None:

@@ -56,6 +56,7 @@ class RuleStatistics:
     """Number of URLs that the rule changes."""
     n_support_pairs: int = 0
     n_false_pairs: int = 0
+    """Of a rule of ``verified``: the wrong trials whose page no URL shows that the rule leaves alone."""
     evidence: MergeEvidence = NO_EVIDENCE
     """Merge groups with at least one URL that the rule changes."""
 

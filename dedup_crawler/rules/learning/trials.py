@@ -20,6 +20,7 @@ from dedup_crawler.rules.learning.hypotheses import Hypothesis
 
 MATTERS_SHARE = 0.05
 """A key matters somewhere if more than this share (0-1) of its trials are wrong."""
+
 Weights = npt.NDArray[np.float64]
 
 
@@ -103,8 +104,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
     is_trial = np.flatnonzero(may_tell)  # (candidates,)
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
-    if _is_telling(hypothesis, verdicts, columns):
-        verdicts[verdicts == NAMED] = -1
+    _settle_named(hypothesis, verdicts, columns)
     is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]  # (trials,)
     rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
     return Trials(
@@ -118,15 +118,16 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     )
 
 
-def _is_telling(hypothesis: Hypothesis, verdicts: Integers, columns: UrlColumns) -> bool:
-    """Return True if what the rule changes matters somewhere: then a page that prints it is about it.
+def _settle_named(hypothesis: Hypothesis, verdicts: Integers, columns: UrlColumns) -> None:
+    """Make pairs of pages that print their values silent if these matter somewhere: each page is about its value.
 
     A key that was found to matter also tells pages apart in narrower hypotheses.
     """
-    is_telling = bool((verdicts == 0).sum() > MATTERS_SHARE * (verdicts >= 0).sum())
-    if is_telling and hypothesis.stage == 0 and hypothesis.key is not None:
+    matters = (verdicts == 0).sum() > MATTERS_SHARE * (verdicts >= 0).sum()
+    if matters and hypothesis.stage == 0 and hypothesis.key is not None:
         columns.telling.add(hypothesis.key)
-    return is_telling or not columns.telling.isdisjoint(hypothesis.touched() or ())
+    if matters or not columns.telling.isdisjoint(hypothesis.touched() or ()):
+        verdicts[verdicts == NAMED] = -1
 
 
 def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
