@@ -10,6 +10,16 @@ from dedup_crawler.live.exploration import dropped_requests
 from dedup_crawler.live.exploration.dropped_requests import FORGOTTEN_AT_ONCE, MAX_OF_RULE, Reservoir
 
 
+def add(reservoir, rules, request):
+    """Keep a request as the only drop of its form."""
+    reservoir.add(rules, request, str(request).encode())
+
+
+def nothing_spoken(rule, form):
+    """No form has a verdict yet."""
+    return False
+
+
 def taken(reservoir, rule):
     """Return the requests alone."""
     return [request for request, _ in reservoir.take(rule)]
@@ -19,8 +29,8 @@ def test_what_a_rule_dropped_comes_back_once():
     """Oldest first; drops of other rules stay."""
     reservoir: Reservoir[str] = Reservoir()
     for request in ("/1", "/2"):
-        reservoir.add(["a"], request)
-    reservoir.add(["b"], "/3")
+        add(reservoir, ["a"], request)
+    add(reservoir, ["b"], "/3")
     assert taken(reservoir, "a") == ["/1", "/2"]
     assert taken(reservoir, "a") == []
     assert taken(reservoir, "b") == ["/3"]
@@ -30,8 +40,8 @@ def test_what_a_rule_dropped_comes_back_once():
 def test_a_shared_drop_is_found_through_each_of_its_rules():
     """It is found through each rule, but returned once."""
     reservoir: Reservoir[str] = Reservoir()
-    reservoir.add(["a", "b"], "/1")
-    reservoir.add(["b"], "/2")
+    add(reservoir, ["a", "b"], "/1")
+    add(reservoir, ["b"], "/2")
     assert taken(reservoir, "b") == ["/1", "/2"]
     assert taken(reservoir, "a") == []
 
@@ -39,7 +49,7 @@ def test_a_shared_drop_is_found_through_each_of_its_rules():
 def test_a_drop_without_a_rule_is_not_kept():
     """A drop without rules is never needed."""
     reservoir: Reservoir[str] = Reservoir()
-    reservoir.add([], "/1")
+    add(reservoir, [], "/1")
     assert len(reservoir) == 0
 
 
@@ -47,7 +57,7 @@ def test_a_rule_keeps_its_latest():
     """The oldest drops of a rule are forgotten, some at once."""
     reservoir: Reservoir[int] = Reservoir()
     for i in range(3 * MAX_OF_RULE):
-        reservoir.add(["a"], i)
+        add(reservoir, ["a"], i)
     kept = taken(reservoir, "a")
     assert MAX_OF_RULE <= len(kept) < MAX_OF_RULE + FORGOTTEN_AT_ONCE
     assert kept == [*range(3 * MAX_OF_RULE - len(kept), 3 * MAX_OF_RULE)]
@@ -58,9 +68,9 @@ def test_when_all_is_full_the_fullest_rule_gives(monkeypatch):
     monkeypatch.setattr(dropped_requests, "MAX_ALL", 100)
     reservoir: Reservoir[int] = Reservoir()
     for i in range(3):
-        reservoir.add(["rare"], i)
+        add(reservoir, ["rare"], i)
     for i in range(3000):
-        reservoir.add(["busy"], i)
+        add(reservoir, ["busy"], i)
     assert taken(reservoir, "rare") == [0, 1, 2]
     assert taken(reservoir, "busy")[-1] == 2999
 
@@ -69,14 +79,28 @@ def test_a_sample_is_taken_at_even_distances_and_once():
     """Each request comes back once, with its rules; one in ten of a hundred and ten, the last one included."""
     reservoir: Reservoir[int] = Reservoir()
     for i in range(100):
-        reservoir.add(["a", "b"] if i % 2 else ["b"], i)
-    first = reservoir.sample({"b": 10})
+        add(reservoir, ["a", "b"] if i % 2 else ["b"], i)
+    first = reservoir.sample({"b": 10}, nothing_spoken)
     assert [request for request, _ in first] == [*range(9, 100, 10)]
     assert all(("a" in rules) == bool(request % 2) for request, rules in first)
-    rest = [reservoir.sample({"b": 40}) for _ in range(4)]
+    rest = [reservoir.sample({"b": 40}, nothing_spoken) for _ in range(4)]
     assert [len(each) for each in rest] == [40, 40, 10, 0]
     assert sorted(request for each in [first, *rest] for request, _ in each) == [*range(100)]
     assert len(reservoir) == 0
+
+
+def test_forms_without_a_verdict_are_tested_first():
+    """
+    A rule dropped three URLs of each of ten pages, in three long rows. Five pages have a verdict; the six tests, evenly
+    spaced, are one of each page that has none, and one more.
+    """
+    reservoir: Reservoir[tuple[int, int]] = Reservoir()
+    for way in range(3):
+        for page in range(10):
+            reservoir.add(["a"], (page, way), str(page).encode())
+    tested = [page for (page, _), _ in reservoir.sample({"a": 6}, lambda rule, form: form >= b"5")]
+    assert {0, 1, 2, 3, 4} <= {*tested}
+    assert 6 <= len(tested) <= 9
 
 
 def test_no_long_row_of_drops_stays_untested():
@@ -87,26 +111,26 @@ def test_no_long_row_of_drops_stays_untested():
     """
     reservoir: Reservoir[int] = Reservoir()
     for i in range(40):
-        reservoir.add(["a"], i)
+        add(reservoir, ["a"], i)
         if i == 29:
             reservoir.tested(["a"])
     for i in range(100, 108):
-        reservoir.add(["b"], i)
+        add(reservoir, ["b"], i)
         if i == 103:
             reservoir.tested(["b"])
-    given = [request for request, _ in reservoir.sample({"a": 0, "b": 0})]
+    given = [request for request, _ in reservoir.sample({"a": 0, "b": 0}, nothing_spoken)]
     assert given == [6, 14, 21, 29, 34, 39]
-    assert reservoir.sample({"a": 0, "b": 0}) == []
+    assert reservoir.sample({"a": 0, "b": 0}, nothing_spoken) == []
     for i in range(40, 52):
-        reservoir.add(["a"], i)
-    assert [request for request, _ in reservoir.sample({"a": 0})] == [45, 51]
+        add(reservoir, ["a"], i)
+    assert [request for request, _ in reservoir.sample({"a": 0}, nothing_spoken)] == [45, 51]
 
 
 def test_all_are_taken_at_once():
     """With a new model, all drops of the old one come back."""
     reservoir: Reservoir[int] = Reservoir()
     for i in range(10):
-        reservoir.add(["a", "b"] if i % 2 else ["b"], i)
+        add(reservoir, ["a", "b"] if i % 2 else ["b"], i)
     assert sorted(request for request, _ in reservoir.take_all()) == [*range(10)]
     assert len(reservoir) == 0
     assert reservoir.take("b") == []
@@ -132,6 +156,6 @@ def test_bounds_hold_whatever_comes(steps, max_of_rule, max_all, at_once):
                 assert found == [number for number in expected if number in found]
                 left = [entry for entry in left if entry[0] not in expected]
             elif rules:
-                reservoir.add(rules, i)
+                add(reservoir, rules, i)
                 left.append((i, rules))
             assert len(reservoir) < max_all + at_once

@@ -1,8 +1,8 @@
 """Verdict on the two crawls of a spec: lost pages, excusable losses, and trouble.
 
-A loss is excusable only if the site hid the difference until then: the rule had enough right explorations before the
-first page on which it is wrong; and then only as many losses as exploration promises. The number of explorations is
-counted from the site's requests and from the crawl's evidence file, whichever is less.
+A loss is excusable only if the site hid the difference until then: the rule had enough right explorations before two
+URLs of a page on which it is wrong were answered; and then only as many losses as exploration promises. The number of
+explorations is counted from the site's requests and from the crawl's evidence file, whichever is less.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .site import Site, without_session
 from .spec import Spec
 
 VERIFIED = 3
-"""Least number of right explorations before a rule's first wrong page that count as verification."""
+"""Least number of right explorations before a rule's first wrong one that count as verification."""
 MAX_TRACES = 5
 _YOUNG_RATE, _YOUNG, _SUSPECTED_RATE, _TRIALS = 0.1, 10, 0.25, 4  # as docs/safety.md promises
 
@@ -117,17 +117,17 @@ def _is_within_promise(site: Site, filtered: Crawled, path: str, roots: Mapping[
 
 
 def _n_verified(site: Site, filtered: Crawled, number: int) -> int:
-    """Return the number of right explorations of a family's rule before its first wrong page."""
+    """Return the number of pages whose explorations were right before a wrong one could be seen."""
     matters_at = site.spec.families[number].matters_at or 0
     ways: dict[int, set[int]] = {}
     for asked in filtered.asked:
         family, page, way = site.way_of.get(without_session(asked.path), (-1, 0, 0))
         if family == number and asked.outcome in ("page", "redirect"):
-            if page >= matters_at:
-                break
             ways.setdefault(page, set()).add(way)
+            if page >= matters_at and len(ways[page]) > 1:
+                break
     n_agreed, _, _ = filtered.rules.get(number, (0, 0, False))
-    return min(n_agreed, sum(len(its) > 1 for its in ways.values()))
+    return min(n_agreed, sum(page < matters_at and len(its) > 1 for page, its in ways.items()))
 
 
 def _family_of(page: str) -> tuple[int | None, int | None]:

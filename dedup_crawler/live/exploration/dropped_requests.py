@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -33,7 +33,8 @@ class Reservoir(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._dropped: dict[int, tuple[T, tuple[str, ...]]] = {}  # the n-th drop and its rules, the oldest first
+        # the n-th drop, its rules, and its form; the oldest first
+        self._dropped: dict[int, tuple[T, tuple[str, ...], bytes]] = {}
         self._n_of: Counter[str] = Counter()
         # rule -> places of its tests: the n-th request is at 2 n, a test just before it at 2 n - 1
         self._tested: dict[str, list[int]] = {}
@@ -42,12 +43,12 @@ class Reservoir(Generic[T]):
     def __len__(self) -> int:
         return len(self._dropped)
 
-    def add(self, rules: Iterable[str], request: T) -> None:
-        """Keep a request that *rules* dropped; without rules it is not kept."""
+    def add(self, rules: Iterable[str], request: T, form: bytes) -> None:
+        """Keep a request that *rules* dropped as a duplicate of *form*; without rules it is not kept."""
         sharing = tuple(dict.fromkeys(rules))
         if not sharing:
             return
-        self._dropped[self._n_added] = request, sharing
+        self._dropped[self._n_added] = request, sharing, form
         self._n_added += 1
         self._n_of[sharing[0]] += 1
         if self._n_of[sharing[0]] >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
@@ -64,16 +65,21 @@ class Reservoir(Generic[T]):
 
     def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return the drops of *rule*, oldest first, each with its rules."""
-        return self._taken([number for number, (_, rules) in self._dropped.items() if rule in rules])
+        return self._taken([number for number, (_, rules, _) in self._dropped.items() if rule in rules])
 
-    def sample(self, n_of_rule: Mapping[str, int]) -> list[tuple[T, tuple[str, ...]]]:
+    def sample(
+        self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]
+    ) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return the given number of drops of each rule, evenly spaced.
 
+        A second test of a form says little, so forms without a verdict (*has_spoken*) come first.
+
         A site may change at some page, or for some time. So no row of untested drops stays longer than
-        :data:`UNTESTED` and :data:`UNTESTED_SHARE` allow; the last drop of such a row is among the returned ones.
+        :data:`UNTESTED` and :data:`UNTESTED_SHARE` allow; its last drop is returned, or its last one of an untested
+        form.
         """
         numbers_of: dict[str, list[int]] = {rule: [] for rule in n_of_rule}
-        for number, (_, sharing) in self._dropped.items():
+        for number, (_, sharing, _) in self._dropped.items():
             for rule in numbers_of.keys() & sharing:
                 numbers_of[rule].append(number)
         chosen: set[int] = set()
@@ -81,10 +87,11 @@ class Reservoir(Generic[T]):
             tested = self._tested.get(rule, [])
             n_given = sum(place % 2 == 0 for place in tested)
             longest = max(UNTESTED, int(UNTESTED_SHARE * (n_given + len(numbers))))
-            some = {numbers[place] for place in _evenly(len(numbers), min(n_of_rule[rule], len(numbers)))}
-            tested = sorted({*tested, *(2 * number for number in some)})
-            for row in _rows(numbers, tested):
-                some.update(row[place] for place in _evenly(len(row), _n_between(len(row), longest)))
+            form_of = {number: self._dropped[number][2] for number in numbers}
+            told = {form for form in form_of.values() if has_spoken(rule, form)}
+            some = _telling(numbers, n_of_rule[rule], form_of, told)
+            for row in _rows(numbers, sorted({*tested, *(2 * number for number in some)})):
+                some |= _telling(row, _n_between(len(row), longest), form_of, told)
             self._tested[rule] = sorted({*tested, *(2 * number for number in some)})
             chosen |= some
         return self._taken(sorted(chosen))
@@ -96,18 +103,27 @@ class Reservoir(Generic[T]):
 
     def _taken(self, numbers: Iterable[int]) -> list[tuple[T, tuple[str, ...]]]:
         taken = [self._dropped.pop(number) for number in numbers]
-        self._n_of.subtract(sharing[0] for _, sharing in taken)
-        return taken
+        self._n_of.subtract(sharing[0] for _, sharing, _ in taken)
+        return [(request, sharing) for request, sharing, _ in taken]
 
     def _forget_oldest(self, rule: str) -> None:
         """Remove the oldest drops of *rule*, several at once: finding them takes a while."""
-        numbers = (number for number, (_, rules) in self._dropped.items() if rules[0] == rule)
+        numbers = (number for number, (_, rules, _) in self._dropped.items() if rules[0] == rule)
         self._taken([*islice(numbers, FORGOTTEN_AT_ONCE)])
 
 
-def _evenly(n: int, n_chosen: int) -> list[int]:
-    """Return *n_chosen* of *n* places, evenly spaced, the last one included."""
-    return [(number + 1) * n // n_chosen - 1 for number in range(n_chosen)]
+def _telling(numbers: Sequence[int], n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
+    """Return *n* of *numbers*, evenly spaced, those of forms that are not *told* first; add their forms to *told*."""
+    n = min(n, len(numbers))
+    chosen: set[int] = set()
+    for place in range(n):
+        piece = numbers[place * len(numbers) // n : (place + 1) * len(numbers) // n]
+        number = next((each for each in chain(reversed(piece), reversed(numbers)) if form_of[each] not in told), None)
+        if number is None:
+            number = next(each for each in chain(reversed(piece), reversed(numbers)) if each not in chosen)
+        told.add(form_of[number])
+        chosen.add(number)
+    return chosen
 
 
 def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:

@@ -126,7 +126,7 @@ class Explorer:
         self._dropped.add(url)
         self.evidence.dropped(rules)
         kept = question.kept()
-        self._reservoir.add(rules, kept)
+        self._reservoir.add(rules, kept, question.digest)
         self.alternatives.add(question.digest, url, kept)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
@@ -246,7 +246,7 @@ class Explorer:
         kept = [each for rule in held for each in self._reservoir.take(rule)]
         n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
         n_missing |= {value: 1 for value in self.evidence.drops.values() if self.evidence.n_missing(value)}
-        kept += self._reservoir.sample(n_missing)
+        kept += self._reservoir.sample(n_missing, self.evidence.has_spoken)
         return self._taken_back(kept)
 
     def to_probe(self) -> list[bytes]:

@@ -278,6 +278,10 @@ class RuleEvidence:
         self.switch_off(candidate)
         return candidate
 
+    def has_spoken(self, rule: str, form_digest: bytes) -> bool:
+        """Return True if a verdict on a drop of this form has counted for or against *rule*."""
+        return self._speakers.has_spoken(rule, form_digest)
+
     def suspicion(self, rule: str) -> float:
         """Return the significance level by the p-value of a rule's verdicts under its promise; above 1 it fails."""
         life = self._lives.get(rule)

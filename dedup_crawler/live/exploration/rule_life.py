@@ -180,6 +180,10 @@ class Speakers:
     def __init__(self) -> None:
         self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
 
+    def has_spoken(self, rule: str, form_digest: bytes) -> bool:
+        """Return True if a verdict about the form has counted."""
+        return (rule, form_digest) in self._spoken
+
     def may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
         """Return True if the verdict counts; note that it has."""
         key = rule, form_digest
