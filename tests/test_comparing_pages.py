@@ -116,6 +116,13 @@ def test_what_cannot_be_compared_is_different(other):
     assert judged(pages, [("/one", "/two")]) == [DIFFERENT]
 
 
+def test_short_files_with_equal_text_are_silent():
+    """A file of three words may be the same as another by chance; one with another text is different."""
+    pages, _ = blog()
+    pages += [page(f"/raw/{n}", "", text) for n, text in enumerate(["shop = shop:main", "shop = shop:main", "a = b:c"])]
+    assert judged(pages, [("/raw/0", "/raw/1"), ("/raw/0", "/raw/2")]) == [SILENT, DIFFERENT]
+
+
 @pytest.mark.parametrize("n_often", [4, 20])
 def test_a_habit_shows_in_lines_that_many_pages_have(n_often):
     """

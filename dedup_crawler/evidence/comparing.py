@@ -205,8 +205,10 @@ class PageEvidence:
         if here == there:
             return Verdict.SAME
         page, beside = digests.pages[here], digests.pages[there]
-        if page.status != beside.status or not page.lines or not beside.lines or not page.title or not beside.title:
+        if page.status != beside.status or not page.lines or not beside.lines:
             return Verdict.DIFFERENT
+        if not page.title or not beside.title:  # a short text file may be equal by chance
+            return Verdict.SILENT if page.lines == beside.lines and page.title == beside.title else Verdict.DIFFERENT
         common = page.lines & beside.lines
         frame = self._frame_of_time(here) | self._frame_of_time(there)
         only, shared = self._only(page.lines - common - frame, beside.lines - common - frame)
