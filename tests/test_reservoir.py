@@ -126,6 +126,28 @@ def test_no_long_row_of_drops_stays_untested():
     assert [request for request, _ in reservoir.sample({"a": 0}, nothing_spoken)] == [45, 51]
 
 
+def test_a_rule_that_needs_no_test_is_not_looked_at():
+    """A crawl asks each time it runs dry: a thousand drops are looked at once, and again when a long row has come."""
+    looked: list[bytes] = []
+
+    def has_spoken(rule, form):
+        looked.append(form)
+        return False
+
+    reservoir: Reservoir[int] = Reservoir()
+    for i in range(1_000):
+        add(reservoir, ["a"], i)
+    assert len(reservoir.sample({"a": 0}, has_spoken)) == 5  # a fifth of all may stay untested
+    assert len(looked) == 1_000
+    for i in range(1_000, 1_150):
+        add(reservoir, ["a"], i)
+    assert reservoir.sample({"a": 0}, has_spoken) == []
+    assert len(looked) == 1_000
+    for i in range(1_150, 1_300):
+        add(reservoir, ["a"], i)
+    assert [request for request, _ in reservoir.sample({"a": 0}, has_spoken)] == [1_149, 1_299]
+
+
 def test_all_are_taken_at_once():
     """With a new model, all drops of the old one come back."""
     reservoir: Reservoir[int] = Reservoir()

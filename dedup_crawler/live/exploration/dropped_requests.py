@@ -7,7 +7,7 @@ when many other URLs get the same answer.
 from __future__ import annotations
 
 from bisect import bisect
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Generic, TypeVar
@@ -29,15 +29,17 @@ UNTESTED_SHARE = 0.2
 class Reservoir(Generic[T]):
     """Dropped requests by rule; when it is full, the oldest drops of the rule with most drops are removed.
 
-    A drop by several rules counts for the first of them, and is found through each.
+    A drop by several rules is found through each of them.
     """
 
     def __init__(self) -> None:
-        # the n-th drop, its rules, and its form; the oldest first
+        # the n-th drop, its rules, and its form
         self._dropped: dict[int, tuple[T, tuple[str, ...], bytes]] = {}
-        self._n_of: Counter[str] = Counter()
+        self._numbers: defaultdict[str, dict[int, None]] = defaultdict(dict)  # rule -> its drops, the oldest first
         # rule -> places of its tests: the n-th request is at 2 n, a test just before it at 2 n - 1
-        self._tested: dict[str, list[int]] = {}
+        self._tested: defaultdict[str, list[int]] = defaultdict(list)
+        self._n_sampled: Counter[str] = Counter()
+        self._n_since: Counter[str] = Counter()  # rule -> drops since its latest test
         self._n_added = 0
 
     def __len__(self) -> int:
@@ -49,23 +51,26 @@ class Reservoir(Generic[T]):
         if not sharing:
             return
         self._dropped[self._n_added] = request, sharing, form
+        for rule in sharing:
+            self._numbers[rule][self._n_added] = None
+        self._n_since.update(sharing)
         self._n_added += 1
-        self._n_of[sharing[0]] += 1
-        if self._n_of[sharing[0]] >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
+        if len(self._numbers[sharing[0]]) >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
             self._forget_oldest(sharing[0])
         elif len(self._dropped) >= MAX_ALL + FORGOTTEN_AT_ONCE:
-            self._forget_oldest(self._n_of.most_common(1)[0][0])
+            self._forget_oldest(max(self._numbers, key=lambda rule: len(self._numbers[rule])))
 
     def tested(self, rules: Iterable[str]) -> None:
         """Note a test of *rules*: it ends their rows of untested drops."""
         for rule in rules:
-            places = self._tested.setdefault(rule, [])
+            self._n_since[rule] = 0
+            places = self._tested[rule]
             if not places or places[-1] != 2 * self._n_added - 1:
                 places.append(2 * self._n_added - 1)
 
     def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return the drops of *rule*, oldest first, each with its rules."""
-        return self._taken([number for number, (_, rules, _) in self._dropped.items() if rule in rules])
+        return self._taken([*self._numbers[rule]])
 
     def sample(
         self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]
@@ -76,40 +81,46 @@ class Reservoir(Generic[T]):
 
         A site may change at some page, or for some time. So no row of untested drops stays longer than
         :data:`UNTESTED` and :data:`UNTESTED_SHARE` allow; its last drop is returned, or its last one of an untested
-        form.
+        form. A rule that needs neither costs nothing, however many drops it has: a crawl asks whenever it has run dry.
         """
-        numbers_of: dict[str, list[int]] = {rule: [] for rule in n_of_rule}
-        for number, (_, sharing, _) in self._dropped.items():
-            for rule in numbers_of.keys() & sharing:
-                numbers_of[rule].append(number)
         chosen: set[int] = set()
-        for rule, numbers in numbers_of.items():
-            tested = self._tested.get(rule, [])
-            n_given = sum(place % 2 == 0 for place in tested)
-            longest = max(UNTESTED, int(UNTESTED_SHARE * (n_given + len(numbers))))
-            form_of = {number: self._dropped[number][2] for number in numbers}
-            told = {form for form in form_of.values() if has_spoken(rule, form)}
-            some = _telling(numbers, n_of_rule[rule], form_of, told)
-            for row in _rows(numbers, sorted({*tested, *(2 * number for number in some)})):
-                some |= _telling(row, _n_between(len(row), longest), form_of, told)
-            self._tested[rule] = sorted({*tested, *(2 * number for number in some)})
-            chosen |= some
+        for rule, n_wanted in n_of_rule.items():
+            n_kept = len(self._numbers[rule])
+            longest = max(UNTESTED, int(UNTESTED_SHARE * (self._n_sampled[rule] + n_kept)))
+            if n_kept and (n_wanted or self._n_since[rule] > longest):
+                chosen |= self._sample_of(rule, n_wanted, longest, has_spoken)
         return self._taken(sorted(chosen))
+
+    def _sample_of(self, rule: str, n: int, longest: int, has_spoken: Callable[[str, bytes], bool]) -> set[int]:
+        numbers = [*self._numbers[rule]]
+        form_of = {number: self._dropped[number][2] for number in numbers}
+        told = {form for form in {*form_of.values()} if has_spoken(rule, form)}
+        some = _telling(numbers, n, form_of, told)
+        for row in _rows(numbers, sorted({*self._tested[rule], *(2 * number for number in some)})):
+            some |= _telling(row, _n_between(len(row), longest), form_of, told)
+        self._n_sampled[rule] += len(some)
+        self._tested[rule] = tested = sorted({*self._tested[rule], *(2 * number for number in some)})
+        self._n_since[rule] = len(numbers) - bisect(numbers, tested[-1] // 2) if tested else len(numbers)
+        return some
 
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return all drops, the oldest first."""
-        self._tested.clear()
+        for counts in (self._tested, self._n_sampled, self._n_since):
+            counts.clear()
         return self._taken([*self._dropped])
 
     def _taken(self, numbers: Iterable[int]) -> list[tuple[T, tuple[str, ...]]]:
-        taken = [self._dropped.pop(number) for number in numbers]
-        self._n_of.subtract(sharing[0] for _, sharing, _ in taken)
-        return [(request, sharing) for request, sharing, _ in taken]
+        taken = []
+        for number in numbers:
+            request, sharing, _ = self._dropped.pop(number)
+            taken.append((request, sharing))
+            for rule in sharing:
+                del self._numbers[rule][number]
+        return taken
 
     def _forget_oldest(self, rule: str) -> None:
         """Remove the oldest drops of *rule*, several at once: finding them takes a while."""
-        numbers = (number for number, (_, rules, _) in self._dropped.items() if rules[0] == rule)
-        self._taken([*islice(numbers, FORGOTTEN_AT_ONCE)])
+        self._taken([*islice(self._numbers[rule], FORGOTTEN_AT_ONCE)])
 
 
 def _telling(numbers: Sequence[int], n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
