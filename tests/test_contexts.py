@@ -61,6 +61,27 @@ def test_a_value_is_compared_with_whatever_stands_in_its_place():
     assert values(4) == {f"y{number}" for number in range(4)}
 
 
+def test_few_values_are_dropped_only_from_pages_of_the_kind_that_were_compared():
+    """
+    A filter removes nothing from twelve complete lists. What it removes from pages of another kind is not known; ten
+    ids that do not matter may be dropped from these too. If there is no other kind, no condition is needed.
+    """
+
+    def visits(ids):
+        pages = [(group, f"/list?g={group}{more}") for group in range(12) for more in ("", *(f"&id={n}" for n in ids))]
+        return pages, [(f"other {group}", f"/other?g={group}&id={ids[0]}") for group in range(12)]
+
+    lists, others = visits(["all"])
+    for visited, expected in ((lists + others, {"path[0]": Literal("list")}), (lists, {})):
+        (found,), _ = search(visited, 0)
+        assert found.gone_values == {"all"}
+        assert conditions(found) == expected
+    lists, others = visits(range(10))
+    (found,), _ = search(lists + others, 0)
+    assert found.gone_values is None
+    assert conditions(found) == {}
+
+
 def test_a_contradicted_hypothesis_is_looked_at_more_closely():
     """Half of the site agrees, half contradicts: the condition is the half; without conditions nothing is found."""
     visits = visits_of("a", 40, same=True) + visits_of("b", 40, same=False)

@@ -23,6 +23,7 @@ MAX_DEPTH = 2
 """Most conditions on other keys in a context."""
 EXPLAINED = 0.5
 """Smallest share (0-1) of wrong merge groups outside of a condition."""
+_KIND = "path[0]"
 _BEAM = 8  # conditions that are refined further
 _MAX_FOUND = 200  # contexts of one hypothesis
 
@@ -145,7 +146,11 @@ class ContextSearch:
             if not self._belief.holds(evidence):
                 return False
         is_crowd = evidence.n_groups < MIN_GROUPS
-        context = Context(self._conditions_of(chosen) if is_crowd else conditions, values, evidence, chosen, is_crowd)
+        if is_crowd:
+            conditions = self._conditions_of(chosen)
+        elif values is not None:
+            conditions = (*conditions, *self._kinds_of(conditions, chosen))
+        context = Context(conditions, values, evidence, chosen, is_crowd)
         self._take(context)
         if values is not None and is_never_wrong and all(condition.key for condition in conditions):
             self.candidates.append(replace(context, gone_values=None))
@@ -224,6 +229,21 @@ class ContextSearch:
             if self._belief.may_hold(n_met, n_wrong):
                 evidence = Evidence(n_met, n_wrong, n_met, n_wrong)
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
+
+    def _kinds_of(self, conditions: tuple[Condition, ...], chosen: Mask) -> list[Condition]:
+        """Return the condition that the first path part is one of those of the *chosen* trials, if these are few.
+
+        A value that does not matter to the pages of one kind (the filter of a complete list) may matter to another.
+        """
+        met = self._items.get(_KIND)
+        if met is None or any(condition.key == _KIND for condition in conditions):
+            return []
+        numbers = np.unique(met[chosen])
+        is_everywhere = np.isin(self._columns.columns[_KIND].numbers, numbers).all()
+        if numbers[0] < 0 or len(numbers) >= FEW_VALUES or is_everywhere:
+            return []
+        values = frozenset(self._values[_KIND][number] for number in numbers.tolist())
+        return [Condition(_KIND, Literal(*values) if len(values) == 1 else OneOf(values))]
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
         """Conditions for all items that the *chosen* trials have in common, except those of every URL of the host."""
