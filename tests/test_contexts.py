@@ -61,25 +61,27 @@ def test_a_value_is_compared_with_whatever_stands_in_its_place():
     assert values(4) == {f"y{number}" for number in range(4)}
 
 
-def test_few_values_are_dropped_only_from_pages_of_the_kind_that_were_compared():
+def test_few_values_that_matter_somewhere_are_dropped_only_from_pages_of_the_compared_kind():
     """
-    A filter removes nothing from twelve complete lists. What it removes from pages of another kind is not known; ten
-    ids that do not matter may be dropped from these too. If there is no other kind, no condition is needed.
+    A filter removes nothing from twelve complete lists, but something from long ones. What it removes from pages of
+    another kind is not known. Ten ids may be dropped from these too, and so may one that matters nowhere.
     """
 
-    def visits(ids):
+    def visits(ids, *, matters):
         pages = [(group, f"/list?g={group}{more}") for group in range(12) for more in ("", *(f"&id={n}" for n in ids))]
-        return pages, [(f"other {group}", f"/other?g={group}&id={ids[0]}") for group in range(12)]
+        if matters:
+            pages += [
+                (("long", group, n), f"/list?g={group}&long=1{n}") for group in range(12) for n in ("", "&id=all")
+            ]
+        return pages + [(f"other {group}", f"/other?g={group}&id={ids[0]}") for group in range(12)]
 
-    lists, others = visits(["all"])
-    for visited, expected in ((lists + others, {"path[0]": Literal("list")}), (lists, {})):
-        (found,), _ = search(visited, 0)
-        assert found.gone_values == {"all"}
-        assert conditions(found) == expected
-    lists, others = visits(range(10))
-    (found,), _ = search(lists + others, 0)
-    assert found.gone_values is None
-    assert conditions(found) == {}
+    def found(ids, *, matters):
+        contexts, _ = search(visits(ids, matters=matters))
+        return [(conditions(context), context.gone_values) for context in contexts]
+
+    assert found(["all"], matters=True) == [({"query[long]": None, "path[0]": Literal("list")}, {"all"})]
+    assert found(["all"], matters=False) == [({}, {"all"})]
+    assert found(range(10), matters=True) == [({"query[long]": None}, None)]
 
 
 def test_a_contradicted_hypothesis_is_looked_at_more_closely():

@@ -148,7 +148,7 @@ class ContextSearch:
         is_crowd = evidence.n_groups < MIN_GROUPS
         if is_crowd:
             conditions = self._conditions_of(chosen)
-        elif values is not None:
+        elif values is not None and (~trials.is_right & ~chosen & np.isin(trials.gone, gone)).any():
             conditions = (*conditions, *self._kinds_of(conditions, chosen))
         context = Context(conditions, values, evidence, chosen, is_crowd)
         self._take(context)
@@ -233,7 +233,8 @@ class ContextSearch:
     def _kinds_of(self, conditions: tuple[Condition, ...], chosen: Mask) -> list[Condition]:
         """Return the condition that the first path part is one of those of the *chosen* trials, if these are few.
 
-        A value that does not matter to the pages of one kind (the filter of a complete list) may matter to another.
+        A value that matters somewhere, but not in a context (the filter of a complete list), may matter to pages of
+        another kind as well.
         """
         met = self._items.get(_KIND)
         if met is None or any(condition.key == _KIND for condition in conditions):
