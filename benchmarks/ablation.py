@@ -106,7 +106,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
     "groups of many values weigh one": ((trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
     "printed values are no names": ((trials, "MATTERS_SHARE", 1.0),),
-    "few values apply to all kinds of pages": ((ContextSearch, "_kinds_of", lambda search, conditions, chosen: []),),
+    "few values apply to all sections": ((RuleLearner, "_tested_sections", lambda learner, rows, known: {}),),
     "contradictions that lose no page count": ((RuleLearner, "_statistics", _all_wrong),),
     "greedy: saved - 10 lost": ((host_crawl, "within_budget", _greedy),),
 }

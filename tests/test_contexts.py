@@ -61,29 +61,6 @@ def test_a_value_is_compared_with_whatever_stands_in_its_place():
     assert values(4) == {f"y{number}" for number in range(4)}
 
 
-def test_few_values_that_matter_somewhere_are_dropped_only_from_pages_of_the_compared_kind():
-    """
-    A filter removes nothing from twelve complete lists, but something from long ones. What it removes from pages of
-    another kind is not known. Ten ids may be dropped from these too, and so may one that matters nowhere.
-    """
-
-    def visits(ids, *, matters):
-        pages = [(group, f"/list?g={group}{more}") for group in range(12) for more in ("", *(f"&id={n}" for n in ids))]
-        if matters:
-            pages += [
-                (("long", group, n), f"/list?g={group}&long=1{n}") for group in range(12) for n in ("", "&id=all")
-            ]
-        return pages + [(f"other {group}", f"/other?g={group}&id={ids[0]}") for group in range(12)]
-
-    def found(ids, *, matters):
-        contexts, _ = search(visits(ids, matters=matters))
-        return [(conditions(context), context.gone_values) for context in contexts]
-
-    assert found(["all"], matters=True) == [({"query[long]": None, "path[0]": Literal("list")}, {"all"})]
-    assert found(["all"], matters=False) == [({}, {"all"})]
-    assert found(range(10), matters=True) == [({"query[long]": None}, None)]
-
-
 def test_a_contradicted_hypothesis_is_looked_at_more_closely():
     """Half of the site agrees, half contradicts: the condition is the half; without conditions nothing is found."""
     visits = visits_of("a", 40, same=True) + visits_of("b", 40, same=False)

@@ -91,8 +91,8 @@ def test_a_sample_is_taken_at_even_distances_and_once():
 
 def test_forms_without_a_verdict_are_tested_first():
     """
-    A rule dropped three URLs of each of ten pages, in three long rows. Five pages have a verdict; the six tests, evenly
-    spaced, are one of each page that has none, and one more.
+    A rule dropped three URLs of each of ten pages, in three rows. Five pages have a verdict. The six tests begin with
+    one of each other page; some more break up the long rows.
     """
     reservoir: Reservoir[tuple[int, int]] = Reservoir()
     for way in range(3):

@@ -233,6 +233,26 @@ def test_a_rule_is_not_about_sections_that_it_was_never_tested_in():
     assert form("/posts/700/revisions") == "/posts/700/revisions"
 
 
+def test_a_few_values_that_matter_somewhere_are_dropped_only_in_tested_sections():
+    """
+    A filter removes nothing from complete lists, but something from long ones: what it removes in a section that is
+    met later is not known. If it matters nowhere, or if ten filters made no difference, it is dropped there as well.
+    """
+
+    def after(filters, *, matters):
+        ways = ["", *(f"&f={each}" for each in filters)]
+        visits = [(n, f"/list?g={n}{way}") for n in range(20) for way in ways]
+        visits += [(("page", n), f"/page?p={n}") for n in range(20)]
+        if matters:
+            visits += [((n, way), f"/list?g={n}&long=1{way}") for n in range(20) for way in ways]
+        form = forms_after(shuffled(visits))
+        return form("/list?g=50&f=0"), form("/later?g=50&f=0")
+
+    assert after([0], matters=True) == ("/list?g=50", "/later?f=0&g=50")
+    assert after([0], matters=False) == ("/list?g=50", "/later?g=50")
+    assert after(range(10), matters=True) == ("/list?g=50", "/later?g=50")
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_shuffled_pages_teach_nothing(seed):
     """The same URLs and pages, put together at random."""

@@ -3,7 +3,8 @@
 It removes lines that both pages have, the frame of the site, and lines that differ only as the two URLs do; digests of
 pages have no meter lines. A remaining line may still be *systematic* for the rule: the same kind of line remains in a
 large share of its merge groups ("Leave a reply to Anna"), and it has no new words. Pages with any other remaining line
-are different. Pages that have nothing in common but the frame, or differ in nothing but their titles, are silent.
+are different. Pages that have nothing in common but the frame, pages that differ in nothing but their titles, and short
+text files with one text are silent.
 """
 
 from __future__ import annotations

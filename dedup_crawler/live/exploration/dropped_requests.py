@@ -7,8 +7,9 @@ when many other URLs get the same answer.
 from __future__ import annotations
 
 from bisect import bisect
-from collections import Counter, OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Generic, TypeVar
 
@@ -26,6 +27,34 @@ UNTESTED_SHARE = 0.2
 """or this share (0-1) of the rule's kept drops, if that is more."""
 
 
+@dataclass(slots=True)
+class _RuleDrops:
+    """The kept drops of one rule, and its tests."""
+
+    numbers: dict[int, None] = field(default_factory=dict)
+    """Numbers of the drops, the oldest first."""
+    tested: list[int] = field(default_factory=list)
+    """Places of its tests, sorted: the n-th drop is at 2 n, a test just before it at 2 n - 1."""
+    n_sampled: int = 0
+    n_since: int = 0
+    """Drops since the latest test."""
+
+    def longest(self) -> int:
+        """Return the length of the longest row of drops that may stay untested."""
+        return max(UNTESTED, int(UNTESTED_SHARE * (self.n_sampled + len(self.numbers))))
+
+    def sample(self, n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
+        """Choose *n* drops, and some of each row that is too long; note them as tests."""
+        numbers, longest = [*self.numbers], self.longest()
+        some = _evenly(numbers, n, form_of, told)
+        for row in _rows(numbers, sorted({*self.tested, *(2 * number for number in some)})):
+            some |= _evenly(row, _n_between(len(row), longest), form_of, told)
+        self.n_sampled += len(some)
+        self.tested = sorted({*self.tested, *(2 * number for number in some)})
+        self.n_since = len(numbers) - (bisect(numbers, self.tested[-1] // 2) if self.tested else 0)
+        return some
+
+
 class Reservoir(Generic[T]):
     """Dropped requests by rule; when it is full, the oldest drops of the rule with most drops are removed.
 
@@ -35,11 +64,7 @@ class Reservoir(Generic[T]):
     def __init__(self) -> None:
         # the n-th drop, its rules, and its form
         self._dropped: dict[int, tuple[T, tuple[str, ...], bytes]] = {}
-        self._numbers: defaultdict[str, dict[int, None]] = defaultdict(dict)  # rule -> its drops, the oldest first
-        # rule -> places of its tests: the n-th request is at 2 n, a test just before it at 2 n - 1
-        self._tested: defaultdict[str, list[int]] = defaultdict(list)
-        self._n_sampled: Counter[str] = Counter()
-        self._n_since: Counter[str] = Counter()  # rule -> drops since its latest test
+        self._of_rule: defaultdict[str, _RuleDrops] = defaultdict(_RuleDrops)
         self._n_added = 0
 
     def __len__(self) -> int:
@@ -52,25 +77,26 @@ class Reservoir(Generic[T]):
             return
         self._dropped[self._n_added] = request, sharing, form
         for rule in sharing:
-            self._numbers[rule][self._n_added] = None
-        self._n_since.update(sharing)
+            its = self._of_rule[rule]
+            its.numbers[self._n_added] = None
+            its.n_since += 1
         self._n_added += 1
-        if len(self._numbers[sharing[0]]) >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
+        if len(self._of_rule[sharing[0]].numbers) >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
             self._forget_oldest(sharing[0])
         elif len(self._dropped) >= MAX_ALL + FORGOTTEN_AT_ONCE:
-            self._forget_oldest(max(self._numbers, key=lambda rule: len(self._numbers[rule])))
+            self._forget_oldest(max(self._of_rule, key=lambda rule: len(self._of_rule[rule].numbers)))
 
     def tested(self, rules: Iterable[str]) -> None:
         """Note a test of *rules*: it ends their rows of untested drops."""
         for rule in rules:
-            self._n_since[rule] = 0
-            places = self._tested[rule]
-            if not places or places[-1] != 2 * self._n_added - 1:
-                places.append(2 * self._n_added - 1)
+            its = self._of_rule[rule]
+            its.n_since = 0
+            if not its.tested or its.tested[-1] != 2 * self._n_added - 1:
+                its.tested.append(2 * self._n_added - 1)
 
     def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return the drops of *rule*, oldest first, each with its rules."""
-        return self._taken([*self._numbers[rule]])
+        return self._taken([*self._of_rule[rule].numbers])
 
     def sample(
         self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]
@@ -85,29 +111,18 @@ class Reservoir(Generic[T]):
         """
         chosen: set[int] = set()
         for rule, n_wanted in n_of_rule.items():
-            n_kept = len(self._numbers[rule])
-            longest = max(UNTESTED, int(UNTESTED_SHARE * (self._n_sampled[rule] + n_kept)))
-            if n_kept and (n_wanted or self._n_since[rule] > longest):
-                chosen |= self._sample_of(rule, n_wanted, longest, has_spoken)
+            its = self._of_rule[rule]
+            if its.numbers and (n_wanted or its.n_since > its.longest()):
+                form_of = {number: self._dropped[number][2] for number in its.numbers}
+                told = {form for form in {*form_of.values()} if has_spoken(rule, form)}
+                chosen |= its.sample(n_wanted, form_of, told)
         return self._taken(sorted(chosen))
-
-    def _sample_of(self, rule: str, n: int, longest: int, has_spoken: Callable[[str, bytes], bool]) -> set[int]:
-        numbers = [*self._numbers[rule]]
-        form_of = {number: self._dropped[number][2] for number in numbers}
-        told = {form for form in {*form_of.values()} if has_spoken(rule, form)}
-        some = _telling(numbers, n, form_of, told)
-        for row in _rows(numbers, sorted({*self._tested[rule], *(2 * number for number in some)})):
-            some |= _telling(row, _n_between(len(row), longest), form_of, told)
-        self._n_sampled[rule] += len(some)
-        self._tested[rule] = tested = sorted({*self._tested[rule], *(2 * number for number in some)})
-        self._n_since[rule] = len(numbers) - bisect(numbers, tested[-1] // 2) if tested else len(numbers)
-        return some
 
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return all drops, the oldest first."""
-        for counts in (self._tested, self._n_sampled, self._n_since):
-            counts.clear()
-        return self._taken([*self._dropped])
+        taken = self._taken([*self._dropped])
+        self._of_rule.clear()
+        return taken
 
     def _taken(self, numbers: Iterable[int]) -> list[tuple[T, tuple[str, ...]]]:
         taken = []
@@ -115,23 +130,24 @@ class Reservoir(Generic[T]):
             request, sharing, _ = self._dropped.pop(number)
             taken.append((request, sharing))
             for rule in sharing:
-                del self._numbers[rule][number]
+                del self._of_rule[rule].numbers[number]
         return taken
 
     def _forget_oldest(self, rule: str) -> None:
         """Remove the oldest drops of *rule*, several at once: finding them takes a while."""
-        self._taken([*islice(self._numbers[rule], FORGOTTEN_AT_ONCE)])
+        self._taken([*islice(self._of_rule[rule].numbers, FORGOTTEN_AT_ONCE)])
 
 
-def _telling(numbers: Sequence[int], n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
+def _evenly(numbers: Sequence[int], n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
     """Return *n* of *numbers*, evenly spaced, those of forms that are not *told* first; add their forms to *told*."""
     n = min(n, len(numbers))
     chosen: set[int] = set()
     for place in range(n):
         piece = numbers[place * len(numbers) // n : (place + 1) * len(numbers) // n]
-        number = next((each for each in chain(reversed(piece), reversed(numbers)) if form_of[each] not in told), None)
-        if number is None:
-            number = next(each for each in chain(reversed(piece), reversed(numbers)) if each not in chosen)
+        latest_first = [*reversed(piece), *reversed(numbers)]
+        fresh = (number for number in latest_first if form_of[number] not in told)
+        others = (number for number in latest_first if number not in chosen)
+        number = next(chain(fresh, others))
         told.add(form_of[number])
         chosen.add(number)
     return chosen

@@ -23,7 +23,6 @@ MAX_DEPTH = 2
 """Most conditions on other keys in a context."""
 EXPLAINED = 0.5
 """Smallest share (0-1) of wrong merge groups outside of a condition."""
-_KIND = "path[0]"
 _BEAM = 8  # conditions that are refined further
 _MAX_FOUND = 200  # contexts of one hypothesis
 
@@ -48,6 +47,8 @@ class Context:
     """Mask of the trials in this context, (trials,)."""
     is_crowd: bool = False
     """True if the context is a few groups with many values each. Its conditions describe only these groups."""
+    matters_elsewhere: bool = False
+    """True if one of the few removed values makes a difference outside of the context."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +147,9 @@ class ContextSearch:
             if not self._belief.holds(evidence):
                 return False
         is_crowd = evidence.n_groups < MIN_GROUPS
-        if is_crowd:
-            conditions = self._conditions_of(chosen)
-        elif values is not None and (~trials.is_right & ~chosen & np.isin(trials.gone, gone)).any():
-            conditions = (*conditions, *self._kinds_of(conditions, chosen))
-        context = Context(conditions, values, evidence, chosen, is_crowd)
+        matters = values is not None and bool((~trials.is_right & ~chosen & np.isin(trials.gone, gone)).any())
+        its = self._conditions_of(chosen) if is_crowd else conditions
+        context = Context(its, values, evidence, chosen, is_crowd, matters)
         self._take(context)
         if values is not None and is_never_wrong and all(condition.key for condition in conditions):
             self.candidates.append(replace(context, gone_values=None))
@@ -229,22 +228,6 @@ class ContextSearch:
             if self._belief.may_hold(n_met, n_wrong):
                 evidence = Evidence(n_met, n_wrong, n_met, n_wrong)
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
-
-    def _kinds_of(self, conditions: tuple[Condition, ...], chosen: Mask) -> list[Condition]:
-        """Return the condition that the first path part is one of those of the *chosen* trials, if these are few.
-
-        A value that matters somewhere, but not in a context (the filter of a complete list), may matter to pages of
-        another kind as well.
-        """
-        met = self._items.get(_KIND)
-        if met is None or any(condition.key == _KIND for condition in conditions):
-            return []
-        numbers = np.unique(met[chosen])
-        is_everywhere = np.isin(self._columns.columns[_KIND].numbers, numbers).all()
-        if numbers[0] < 0 or len(numbers) >= FEW_VALUES or is_everywhere:
-            return []
-        values = frozenset(self._values[_KIND][number] for number in numbers.tolist())
-        return [Condition(_KIND, Literal(*values) if len(values) == 1 else OneOf(values))]
 
     def _conditions_of(self, chosen: Mask) -> tuple[Condition, ...]:
         """Conditions for all items that the *chosen* trials have in common, except those of every URL of the host."""

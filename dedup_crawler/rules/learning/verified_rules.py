@@ -144,6 +144,8 @@ class RuleLearner:
         }
         spoken = touched | rule.context.keys()
         sections = self._strange_sections(matched, rows, spoken)
+        if context.matters_elsewhere:
+            sections |= self._tested_sections(rows, spoken)
         if all(key.startswith("query[") for key in touched):
             sections |= self._strange_depths(matched, rows, spoken)
         rule = replace(rule, absent=rule.absent | strange, context={**rule.context, **sections})
@@ -187,6 +189,19 @@ class RuleLearner:
                 if strange:
                     sections[key] = NoneOf(frozenset(column.values[number] for number in strange))
         return sections
+
+    def _tested_sections(self, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
+        """A condition that the first path part is one of the tested *rows*, if these are few and not all of the host.
+
+        It also excludes sections that the crawl has not met yet.
+        """
+        column = self.columns.columns.get("path[0]")
+        if column is None or "path[0]" in known:
+            return {}
+        tested = np.unique(column.numbers[rows])
+        if tested[0] < 0 or len(tested) >= FEW_VALUES or np.isin(column.numbers, tested).all():
+            return {}
+        return {"path[0]": _one_of(frozenset(column.values[number] for number in tested.tolist()))}
 
     def _strange_depths(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
         """A condition that excludes path lengths of *matched* URLs on which the rule was hardly tested."""
