@@ -15,6 +15,7 @@ import chromium
 from built_wheel import build_wheel
 from postgres_server import PostgresServer, require_postgres
 from redis_server import RedisServer, require_redis
+from seen_sets import KINDS, sets_of
 from tests import fork_server
 
 sys.dont_write_bytecode = False  # nor do these tests have to be read anew by the next run
@@ -58,6 +59,26 @@ def postgres():
 def wheel(tmp_path_factory):
     """The wheel of this tree."""
     return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(params=KINDS)
+def sets(request, tmp_path):
+    """The three kinds of seen sets."""
+    yield from sets_of(request, tmp_path)
+
+
+@pytest.fixture
+def seen(sets):
+    """An empty set."""
+    return sets.fresh()
+
+
+@pytest.fixture
+def durable(sets, seen):
+    """The sets that outlive their process."""
+    if not seen.is_durable:
+        pytest.skip("dies with its process")
+    return sets
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 from live_site import Answer, Site, start, walk_command
 
 if TYPE_CHECKING:
+    import subprocess
     from random import Random
+
+    from tests.fork_server import Fork
 
 CONCURRENCY = 8
 PER_KILL = 3 * CONCURRENCY
@@ -34,6 +37,20 @@ def build(site: Site, n_pages: int) -> None:
         elif n % 7 == 5:
             site.redirect(f"/page{n}?v=1", f"/page{n}?v=3")
             site.page(f"/page{n}?v=3", *links, html=text)
+
+
+def begin(site: Site, folder: Path, **settings: object) -> subprocess.Popen[bytes] | Fork:
+    """Start a crawl."""
+    with (folder / "log").open("w") as log:
+        return start(walk_command(site, folder, **settings), folder, log)
+
+
+def wait_for(site: Site, n_asked: int) -> None:
+    """Wait until the site has had *n* requests."""
+    deadline = time.monotonic() + 600
+    while len(site.asked) < n_asked:
+        assert time.monotonic() < deadline, site.asked
+        time.sleep(0.005)
 
 
 @dataclass

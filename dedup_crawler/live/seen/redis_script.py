@@ -1,6 +1,6 @@
 """Lua commands that run atomically inside Redis, and the keys of a seen set there.
 
-Keys, all with the prefix NAME: ``seen:XXXX`` (hashes by the first two bytes of the digest, small enough for Redis to
+Keys, all with the prefix NAME: ``seen:0A1B`` (hashes by the first two bytes of the digest, small enough for Redis to
 pack them: rest of the digest -> crawler, rules, owner), ``awaited`` (digest -> crawler, state, rules, tag of the
 owner), ``requests`` (digest -> text), ``substitutes:DIGEST`` (tag -> number, text; of awaited forms), ``substitute``
 (the last number), ``owners`` (digest -> text, of the forms seen last) and ``owned`` (their digests in order),
