@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,37 @@ def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Pa
     assert crawl.stats["dedup/request/dropped"] > N_TOPICS // 4
     n_topics_asked = len({path for path in asked if "/topic" in path})
     assert n_topics_asked < 2 * N_TOPICS - N_TOPICS // 4
+
+
+def test_a_page_that_was_fetched_before_its_rule_was_known_tests_nothing(tmp_path: Path):
+    """
+    The model comes when all topics were fetched, with and without their sessions. Then pages link to the same URLs
+    again, which the new rule drops. Nothing is saved by that, and nothing is learnt by fetching them once more.
+    """
+    models = tmp_path / "crawl.models"
+    late = [f"/late?n={n}" for n in range(20)]
+    with PatientSite(2 * N_TOPICS + 10, models) as site:
+        build(site)
+        sessions = [path for path in site.answers if "&sid=" in path]
+        hrefs = "".join(f'<a href="{path.replace("&", "&amp;")}">again</a>' for path in sessions)
+        for path, onward in pairwise(late):
+            site.page(path, onward, html=f"<p>{path} {hrefs}</p>")
+        front = site.answers["/"]
+        assert isinstance(front, Answer)
+        front.body = front.body.replace(b"</body>", f'<a href="{late[0]}">late</a></body>'.encode())
+        crawl = walk_and_learn(
+            site,
+            tmp_path,
+            DEDUP_EXPLORATION="0.02",
+            DEPTH_PRIORITY=1,
+            SCHEDULER_MEMORY_QUEUE="scrapy.squeues.FifoMemoryQueue",
+        )
+        asked = list(site.asked)
+    assert crawl.lines("ERROR") == []
+    assert crawl.stats["dedup/models/learnt"] >= 1
+    assert crawl.stats["dedup/request/dropped"] > 0
+    assert crawl.stats.get("dedup/dropped/unverified", 0) == 0
+    assert len(asked) - len(set(asked)) == crawl.stats["dedup/request/reloaded"]
 
 
 @pytest.mark.parametrize("is_dry_run", [False, True], ids=["tests", "dry run"])

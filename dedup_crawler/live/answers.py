@@ -17,6 +17,7 @@ from dedup_crawler.live.scrapy_compat import scheduler_of
 from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.live.walls.alike_answers import forms_left
 from dedup_crawler.live.walls.walls import Sinks, says_nothing
+from dedup_crawler.urls.normal import normal_form
 
 _MAX_WITHDRAWN = 20_000
 _MAX_ORPHANS = 20_000
@@ -91,6 +92,8 @@ class Answers:
                 self._seen.answered(form)
         if refused:
             marks.answers_for(request, (form for form in forms if form not in refused))
+        elif is_page and marks.is_decided(request) and not marks.is_decided(request, self._crawl.name):
+            self._explorer.fetched.add(normal_form(request.url))  # it was on its way when the models were replaced
         if not self.has_spider_side:
             self._seen.processed(marks.forms_of(request))
         self._switch_off_failing()

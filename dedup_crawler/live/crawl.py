@@ -100,8 +100,11 @@ class FilteredCrawl:
         else:
             deferred_from_coro(coroutine)
 
-    def restore(self) -> int:
-        """Mark pages of the same database as seen; return their number."""
+    def restore(self, n_earlier: int | None = None) -> int:
+        """Mark pages of the same database as seen; return their number.
+
+        All but the first *n_earlier* (None: none) were fetched by this crawl: another link to them is no drop.
+        """
         if self.database is None:
             return 0
         n_pages = 0
@@ -109,6 +112,8 @@ class FilteredCrawl:
         try:
             for url in map(normal_form, earlier_urls(self.database)):
                 n_pages += 1
+                if n_earlier is not None and n_pages > n_earlier:
+                    self.explorer.fetched.add(url)
                 if self.models.of(host_of(url)) is not None:
                     form, rules = self.models.form_of(url)
                     self.seen.restore(form, owner_tag(url), self.codes.code_of(rules))

@@ -176,7 +176,7 @@ class Decisions:
             self._count("request/would_drop")
             self._report.dropped(question, rules, is_dry_run=True)
             return await self._explored(question, rules, is_awaited=is_awaited)
-        if question.request.url in self._explorer.sent:  # another link to a URL that was fetched as a test
+        if question.url in self._explorer.fetched:
             return self._dropped(question, rules, is_answered=True)
         if question.is_tested or self._explorer.wants(question, rules, is_awaited=is_awaited):
             self._count("request/explored")
@@ -229,7 +229,7 @@ class Decisions:
             expected = marks.AWAITED if await self._fetches_owner(question) else marks.AT_HAND
         meta = question.request.meta
         meta[marks.EXPLORES] = [question.digest, expected, *rules]
-        self._explorer.sent.add(question.request.url)
+        self._explorer.fetched.add(question.url)
         meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
         return True

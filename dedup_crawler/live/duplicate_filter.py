@@ -192,7 +192,7 @@ class DuplicateFilter(FilteredCrawl):
         self._decisions.begin_anew()
         self.report.owners.clear()
         self.answers.left_over += self.explorer.begin_anew()
-        n_pages = self.restore()
+        n_pages = self.restore(self._n_earlier)
         self.report.count("models/learnt")
         self.report.say(
             f"Learnt from the crawl so far: its {n_pages} pages are {len(self.seen)} different ones by the new models."

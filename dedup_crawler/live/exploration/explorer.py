@@ -68,8 +68,9 @@ class Explorer:
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
         self._credit: dict[tuple[str, ...], float] = {}
-        self.sent = UrlSet()
-        """URLs sent as tests: another link to them is no drop."""
+        self.fetched = UrlSet()
+        """URLs in normal form that were sent as tests, or fetched before their rules were learnt: another link to them
+        is no drop."""
         self._queued = UrlSet()
         """URLs with a request in Scrapy's queue, which its dupefilter prefers to a test."""
         self._dropped = UrlSet()
@@ -113,7 +114,7 @@ class Explorer:
         _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
         if expected in marks.NO_TESTS:
             return
-        self.sent.discard(request.url)
+        self.fetched.discard(normal_form(request.url))
         if self._explores:  # a dry run does not count tests
             self.evidence.given_up(rules)
             self._report.count("request/explored", -1)
@@ -172,7 +173,7 @@ class Explorer:
             self.evidence.given_up(rules)
             if self._explores:  # a dry run does not count tests
                 self._report.count("request/explored", -1)
-            self.sent.discard(request.url)
+            self.fetched.discard(normal_form(request.url))
             self._queued.add(request.url)
         elif expected in (marks.REACHED, marks.REACHED_ALONE):
             self._judged(form, rules, True)
