@@ -21,6 +21,7 @@ from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
+from dedup_crawler.rules.learning import hypotheses as hypothesis_makers
 from dedup_crawler.rules.learning.belief import expected_lost
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
@@ -89,6 +90,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
+    "no index files": ((hypothesis_makers, "index_files", _nothing),),
     "paths without parameters": ((path_names, "learn_parameters", _none),),
     "paths without named segments": ((path_names, "learn_segments", _none),),
     "queries without semicolons": ((site_grammar, "MIN_URLS", math.inf),),

@@ -9,6 +9,7 @@ from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.joins import (
     MAX_PROPOSALS,
     MIN_PAGES,
+    index_files,
     prefix_aliases,
     rules_of_examples,
     template_joins,
@@ -125,6 +126,37 @@ def test_an_alias_that_is_often_wrong_is_not_believed():
     form = Verified().fit(urls, pages).canonicalize(f"{FILES}/pub/mirrors/x.txt")
 
     assert form == f"{FILES}/pub/mirrors/x.txt"
+
+
+def indexed(n_folders, name="index.html"):
+    """Return URLs and pages of folders at two depths, each with an index file, in pages of two parts."""
+    urls, pages = [], []
+    for n in range(n_folders):
+        folder = f"/docs/topic{n}" + f"/part{n}" * (n % 2)
+        for part in ("", "?page=2"):
+            urls += [f"{FILES}{folder}/{part}", f"{FILES}{folder}/{name}{part}", f"{FILES}{folder}/notes.html{part}"]
+            pages += [f"{n}{part}", f"{n}{part}", f"{n}{part} notes"]
+    return urls, [sorted(set(pages)).index(page) for page in pages]
+
+
+def test_an_index_file_is_its_folder_at_every_depth():
+    """At a depth that was not crawled, too, and with any query; other files are not their folders."""
+    method = Verified().fit(*indexed(24))
+
+    assert method.canonicalize(f"{FILES}/docs/a/b/c/index.html?page=7") == f"{FILES}/docs/a/b/c/?page=7"
+    assert method.canonicalize(f"{FILES}/docs/index.html") == f"{FILES}/docs/"
+    assert method.canonicalize(f"{FILES}/docs/a/notes.html") == f"{FILES}/docs/a/notes.html"
+
+
+def test_a_name_is_proposed_as_index_file_for_folders_of_several_depths():
+    """Six pages are too few; folders of one depth say nothing about others; a name without extension may be a value."""
+    assert [rule.old for rule in index_files(UrlColumns("files.example", *indexed(8)))] == ["/index.html"]
+    assert index_files(UrlColumns("files.example", *indexed(3))) == []
+    assert index_files(UrlColumns("files.example", *indexed(8, "1"))) == []
+    urls, pages = indexed(24)
+    flat = [place for place, url in enumerate(urls) if "/part" not in url]
+    one_depth = UrlColumns("files.example", [urls[place] for place in flat], [pages[place] for place in flat])
+    assert index_files(one_depth) == []
 
 
 ANY_HOST = "a.example"

@@ -5,8 +5,9 @@ KDD 2008: a value of the target that the source also has is copied, other values
 of the source are dropped. They also come from examples of the forms of another model; there a value may be cut too.
 
 If a folder has an alias of another depth (``/pub/...`` is ``/...``), all path keys move. One substring rule at the
-start of the path says that (Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007). A proposal
-of enough pages becomes a hypothesis and is judged like any other.
+start of the path says that (Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007). Another one
+drops the name of an index file from folders of all depths (``/a/b/index.html`` is ``/a/b/``). A proposal of enough
+pages becomes a hypothesis and is judged like any other.
 """
 
 from __future__ import annotations
@@ -65,15 +66,29 @@ def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: st
 
 def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
     """Rules from the longer to the shorter start of a path, those that most pages propose first."""
-    rests: dict[int, list[str]] = defaultdict(list)
-    for row, page in enumerate(columns.alike.tolist()):
-        if page != UNKNOWN and len(rests[page]) < _MAX_URLS:
-            rests[page].append(columns.rest(row))
     votes: Counter[tuple[str, str]] = Counter()
-    for its in rests.values():
+    for its in _rests_of_pages(columns):
         votes.update(set(_starts(sorted(its))))
     enough = sorted(((-n, old, new) for (old, new), n in votes.items() if n >= MIN_PAGES))
     return [rule for _, old, new in enough[:MAX_ALIASES] if (rule := _alias(columns.host, old, new)) is not None]
+
+
+def index_files(columns: UrlColumns) -> list[SubstringRule]:
+    """Rules that drop the name of an index file from paths of any length, those that most pages propose first.
+
+    Servers show a folder by its index file (``DirectoryIndex`` of Apache, ``index`` of nginx). A name with an extension
+    is proposed if it is found in folders of several depths; other names are left to the rules about one path part.
+    """
+    votes: Counter[tuple[str, str]] = Counter()
+    depths: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for its in _rests_of_pages(columns):
+        found = {(name, slash): folder.count("/") for folder, name, slash in _folders(its)}
+        votes.update(found.keys())
+        for change, depth in found.items():
+            depths[change].add(depth)
+    enough = sorted((-n, *change) for change, n in votes.items() if n >= MIN_PAGES and len(depths[change]) > 1)
+    rules = (_substring_rule(columns.host, f"/{name}", slash) for _, name, slash in enough[:MAX_ALIASES])
+    return [rule for rule in rules if rule is not None]
 
 
 class _Proposal(NamedTuple):
@@ -149,6 +164,26 @@ def _as_cut(value: str | None, operation: Operation) -> Operation:
     return operation
 
 
+def _rests_of_pages(columns: UrlColumns) -> Iterable[list[str]]:
+    """Path and query of a few URLs of each page."""
+    rests: dict[int, list[str]] = defaultdict(list)
+    for row, page in enumerate(columns.alike.tolist()):
+        if page != UNKNOWN and len(rests[page]) < _MAX_URLS:
+            rests[page].append(columns.rest(row))
+    return rests.values()
+
+
+def _folders(rests: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield folder, name and the slash (or nothing) in its place, for files whose folder is among *rests* too."""
+    for rest in rests:
+        path, mark, query = rest.partition("?")
+        folder, _, name = path.rpartition("/")
+        if "." in name:
+            for slash in ("/", "") if folder else ("/",):
+                if f"{folder}{slash}{mark}{query}" in rests:
+                    yield folder, name, slash
+
+
 def _starts(rests: list[str]) -> Iterator[tuple[str, str]]:
     for one, other in combinations(rests, 2):
         left, right = different_starts(one, other)
@@ -159,7 +194,11 @@ def _starts(rests: list[str]) -> Iterator[tuple[str, str]]:
 def _alias(host: str, old: str, new: str) -> SubstringRule | None:
     if "?" in old or old[-1].isalnum() or new[-1].isalnum() or not new.startswith("/"):
         return None
+    return _substring_rule(host, old, new, at_start=True)
+
+
+def _substring_rule(host: str, old: str, new: str, *, at_start: bool = False) -> SubstringRule | None:
     try:
-        return SubstringRule(host, old, new, at_start=True)
+        return SubstringRule(host, old, new, at_start)
     except BadInputError:
         return None  # not in normal form
