@@ -11,6 +11,7 @@ from dedup_crawler.rules.learning.joins import (
     MIN_PAGES,
     index_files,
     prefix_aliases,
+    rests_of_pages,
     rules_of_examples,
     template_joins,
 )
@@ -91,8 +92,8 @@ def mirrored(n_files, aliases=("/pub/mirrors/", "/mirror/")):
 
 
 def proposed(urls, pages):
-    columns = UrlColumns("files.example", urls, pages)
-    return [(rule.old, rule.new) for rule in prefix_aliases(columns)]
+    rests = rests_of_pages(UrlColumns("files.example", urls, pages))
+    return [(rule.old, rule.new) for rule in prefix_aliases("files.example", rests)]
 
 
 def test_the_longer_start_becomes_the_shorter():
@@ -148,15 +149,20 @@ def test_an_index_file_is_its_folder_at_every_depth():
     assert method.canonicalize(f"{FILES}/docs/a/notes.html") == f"{FILES}/docs/a/notes.html"
 
 
+def names(urls, pages):
+    """Return the names that are proposed as index files."""
+    rests = rests_of_pages(UrlColumns("files.example", urls, pages))
+    return [rule.old for rule in index_files("files.example", rests)]
+
+
 def test_a_name_is_proposed_as_index_file_for_folders_of_several_depths():
     """Six pages are too few; folders of one depth say nothing about others; a name without extension may be a value."""
-    assert [rule.old for rule in index_files(UrlColumns("files.example", *indexed(8)))] == ["/index.html"]
-    assert index_files(UrlColumns("files.example", *indexed(3))) == []
-    assert index_files(UrlColumns("files.example", *indexed(8, "1"))) == []
+    assert names(*indexed(8)) == ["/index.html"]
+    assert names(*indexed(3)) == []
+    assert names(*indexed(8, "1")) == []
     urls, pages = indexed(24)
     flat = [place for place, url in enumerate(urls) if "/part" not in url]
-    one_depth = UrlColumns("files.example", [urls[place] for place in flat], [pages[place] for place in flat])
-    assert index_files(one_depth) == []
+    assert names([urls[place] for place in flat], [pages[place] for place in flat]) == []
 
 
 ANY_HOST = "a.example"

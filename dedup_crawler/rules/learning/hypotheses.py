@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
-from dedup_crawler.rules.learning.joins import index_files, prefix_aliases, template_joins
+from dedup_crawler.rules.learning.joins import index_files, prefix_aliases, rests_of_pages, template_joins
 
 STAGES = 3
 MIN_URLS = 8
@@ -67,7 +67,8 @@ def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
     yield from _shorter_paths(columns)
     for rule in template_joins(columns):
         yield Hypothesis(rule, None, stage=1)
-    for substring in (*prefix_aliases(columns), *index_files(columns)):
+    rests = rests_of_pages(columns)
+    for substring in (*prefix_aliases(columns.host, rests), *index_files(columns.host, rests)):
         yield Hypothesis(substring, None, stage=1)
     for column in common:
         if column.key.startswith(("path[", "query[")) and "#" not in column.key:

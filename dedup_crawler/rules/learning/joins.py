@@ -64,30 +64,43 @@ def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: st
     return _most_proposed(host, shown, origin)
 
 
-def prefix_aliases(columns: UrlColumns) -> list[SubstringRule]:
-    """Rules from the longer to the shorter start of a path, those that most pages propose first."""
+def rests_of_pages(columns: UrlColumns) -> list[list[str]]:
+    """Path and query of a few URLs of each page; pages of one URL propose nothing and are left out."""
+    rests: defaultdict[int, list[str]] = defaultdict(list)
+    for row, page in enumerate(columns.alike.tolist()):
+        if page != UNKNOWN and len(rests[page]) < _MAX_URLS:
+            rests[page].append(columns.rest(row))
+    return [its for its in rests.values() if len(its) > 1]
+
+
+def prefix_aliases(host: str, rests: Iterable[list[str]]) -> list[SubstringRule]:
+    """Rules from the longer to the shorter start of a path, those that most pages propose first.
+
+    *rests* are those of :func:`rests_of_pages`.
+    """
     votes: Counter[tuple[str, str]] = Counter()
-    for its in _rests_of_pages(columns):
+    for its in rests:
         votes.update(set(_starts(sorted(its))))
     enough = sorted(((-n, old, new) for (old, new), n in votes.items() if n >= MIN_PAGES))
-    return [rule for _, old, new in enough[:MAX_ALIASES] if (rule := _alias(columns.host, old, new)) is not None]
+    return [rule for _, old, new in enough[:MAX_ALIASES] if (rule := _alias(host, old, new)) is not None]
 
 
-def index_files(columns: UrlColumns) -> list[SubstringRule]:
+def index_files(host: str, rests: Iterable[list[str]]) -> list[SubstringRule]:
     """Rules that drop the name of an index file from paths of any length, those that most pages propose first.
 
     Servers show a folder by its index file (``DirectoryIndex`` of Apache, ``index`` of nginx). A name with an extension
     is proposed if it is found in folders of several depths; other names are left to the rules about one path part.
+    *rests* are those of :func:`rests_of_pages`.
     """
     votes: Counter[tuple[str, str]] = Counter()
     depths: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
-    for its in _rests_of_pages(columns):
+    for its in rests:
         found = {(name, slash): folder.count("/") for folder, name, slash in _folders(its)}
         votes.update(found.keys())
         for change, depth in found.items():
             depths[change].add(depth)
     enough = sorted((-n, *change) for change, n in votes.items() if n >= MIN_PAGES and len(depths[change]) > 1)
-    rules = (_substring_rule(columns.host, f"/{name}", slash) for _, name, slash in enough[:MAX_ALIASES])
+    rules = (_substring_rule(host, f"/{name}", slash) for _, name, slash in enough[:MAX_ALIASES])
     return [rule for rule in rules if rule is not None]
 
 
@@ -162,15 +175,6 @@ def _as_cut(value: str | None, operation: Operation) -> Operation:
                     if cut.parts(value)[0] == operation.value:
                         return cut
     return operation
-
-
-def _rests_of_pages(columns: UrlColumns) -> Iterable[list[str]]:
-    """Path and query of a few URLs of each page."""
-    rests: dict[int, list[str]] = defaultdict(list)
-    for row, page in enumerate(columns.alike.tolist()):
-        if page != UNKNOWN and len(rests[page]) < _MAX_URLS:
-            rests[page].append(columns.rest(row))
-    return rests.values()
 
 
 def _folders(rests: Sequence[str]) -> Iterator[tuple[str, str, str]]:
