@@ -28,7 +28,7 @@ from dedup_crawler.evidence import comparing, habits, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.learning import belief, contexts, trials
+from dedup_crawler.rules.learning import belief, contexts, site_rules, trials
 
 LOST_COSTS = 0.02
 """Cost of a lost page when choosing a constant, as a share of the site's avoidable fetches."""
@@ -44,6 +44,7 @@ CONSTANTS = (
     (comparing, "MIN_COMMON", (5.0, 45.0)),
     (comparing, "MAX_EXCUSED", (0.3, 3.0)),
     (trials, "MATTERS_SHARE", (0.0, 0.5)),
+    (site_rules, "STRICTER", (1, 2)),
 )
 """Module of a constant, its name, and other values."""
 
