@@ -103,7 +103,8 @@ class FilteredCrawl:
     def restore(self, n_earlier: int | None = None) -> int:
         """Mark pages of the same database as seen; return their number.
 
-        All but the first *n_earlier* (None: none) were fetched by this crawl: another link to them is no drop.
+        The first *n_earlier* (None: all) are from earlier crawls. This one fetched the others: another link to them
+        needs no test.
         """
         if self.database is None:
             return 0
@@ -112,9 +113,9 @@ class FilteredCrawl:
         try:
             for url in map(normal_form, earlier_urls(self.database)):
                 n_pages += 1
-                if n_earlier is not None and n_pages > n_earlier:
-                    self.explorer.fetched.add(url)
                 if self.models.of(host_of(url)) is not None:
+                    if n_earlier is not None and n_pages > n_earlier:
+                        self.explorer.fetched.add(url)
                     form, rules = self.models.form_of(url)
                     self.seen.restore(form, owner_tag(url), self.codes.code_of(rules))
                     self.report.restored(form, url)

@@ -70,7 +70,7 @@ class Explorer:
         self._credit: dict[tuple[str, ...], float] = {}
         self.fetched = UrlSet()
         """URLs in normal form that were sent as tests, or fetched before their rules were learnt: another link to them
-        is no drop."""
+        is dropped for good, without a test."""
         self._queued = UrlSet()
         """URLs with a request in Scrapy's queue, which its dupefilter prefers to a test."""
         self._dropped = UrlSet()
