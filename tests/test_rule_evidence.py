@@ -192,6 +192,20 @@ def test_of_two_rules_that_share_a_drop_the_more_suspicious_goes():
     assert evidence.suspicion("good") < 1
 
 
+def test_tests_under_way_blame_the_rule_that_was_switched_off_meanwhile():
+    """Several tests of two rules are fetched at the same time. After the culprit is found, the rest say nothing new."""
+    evidence = RuleEvidence(0.02)
+    explored(evidence, [True] * 15, "good")
+    for _ in range(5):
+        evidence.begun(("good", "bad"))
+    gone = [evidence.record(("good", "bad"), form(i), is_same=False) for i in range(100, 105)]
+    assert gone == [None, "bad", None, None, None]
+    assert evidence.switched_off == {"bad"}
+    assert evidence.counts()["good"] == RuleCounts(15, 0, False)
+    assert evidence.record(("good", "bad"), form(105), is_same=True) is None
+    assert evidence.counts()["good"] == RuleCounts(16, 0, False)
+
+
 def test_two_bad_rules_that_share_their_drops_both_go():
     """Both are switched off one after the other: the second on its own evidence."""
     evidence = RuleEvidence(0.02)

@@ -241,6 +241,9 @@ class RuleEvidence:
         self.drops.explored(sharing, is_same=is_same)
         if not is_same:
             sharing = tuple(rule for rule in sharing if rule not in self._standard) or sharing
+            if off := tuple(rule for rule in sharing if self._life_of(rule).is_switched_off):
+                self.given_up(set(sharing).difference(off))  # this test was under way when the culprit was found
+                sharing = off
         doubted = set() if is_same else {rule for rule in sharing if self.is_doubted(rule)}
         for rule in sharing:
             life = self._life_of(rule)
