@@ -57,3 +57,19 @@ def test_links_that_always_lead_to_one_page_are_no_wall():
     assert swallowing_cluster(urls, clusters, 300) is None
     mixed = [pair for both in zip(urls[:240], login, strict=True) for pair in both]
     assert swallowing_cluster(mixed, [n for c in crawl.clusters[:240] for n in (c, -1)], 100) is None
+
+
+def test_links_to_edit_that_ask_to_log_in_are_no_wall():
+    """
+    Each page has three links that a visitor may not follow, of kinds that the crawl has just begun to meet. They are
+    three quarters of the next pages, and show one form. The crawl is not swallowed: its topics go on showing theirs.
+    """
+    crawl = session_ids(120)
+    urls, clusters = crawl.urls[:240], crawl.clusters[:240]
+    for i, (url, cluster) in enumerate(zip(crawl.urls[240:300], crawl.clusters[240:300], strict=True)):
+        urls = [*urls, url, f"{HOST}/edit/{i}", f"{HOST}/create/{i}", f"{HOST}/attach/{i}"]
+        clusters = [*clusters, cluster, -1, -1, -1]
+
+    assert swallowing_cluster(urls, clusters, 240) is None
+    walled = [*clusters[:240], *[-1] * 240]
+    assert swallowing_cluster(urls, walled, 240) == (-1, 240)

@@ -29,7 +29,7 @@ SUDDENLY = 0.20
 """A cluster with more than this share (0-1) of the later pages swallows the crawl if it held few earlier ones."""
 BEFORE = 0.05
 """Share (0-1) of the earlier pages that counts as few."""
-MOSTLY = 0.50
+NEARLY_ALL = 0.90
 """A cluster with more than this share (0-1) of the later pages, of all templates, always swallows the crawl."""
 _MIN_PAGES = 50  # least number of later pages for their share to count
 
@@ -58,11 +58,11 @@ def _is_query(key: str) -> bool:
 
 
 def swallowing_cluster(urls: Sequence[str], clusters: Sequence[int], n_before: int) -> tuple[int, int] | None:
-    """Find a cluster that suddenly takes pages of many kinds, or most of the later pages.
+    """Find a cluster that suddenly takes pages of many kinds, or nearly all of the later pages.
 
     Suddenly means: among URLs of templates with at least 10 earlier URLs, it holds more than 20 % of the later URLs and
     held less than 5 % of the earlier ones. A template that was one page from its beginning (such as links to log in)
-    does not count, unless it is most of the crawl.
+    does not count, unless it is nearly the whole crawl. Most pages may well be such links: a page of a wiki has several.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def swallowing_cluster(urls: Sequence[str], clusters: Sequence[int], n_before: i
         n_before = 0
     in_doubt = Counter(clusters[n_before:])
     for cluster, n in in_doubt.most_common(1):
-        if n > MOSTLY * (len(urls) - n_before):
+        if n > NEARLY_ALL * (len(urls) - n_before):
             return cluster, n
     templates = templates_of([_read(normal_form(url)) for url in urls])
     n_of_template = Counter(templates[:n_before])
