@@ -100,6 +100,27 @@ class Answers:
         self._send_alternatives(self._explorer.walls.take_unwalled(is_idle=False))
         return self._withdraw(refused) if refused else None
 
+    async def led_to_seen(self, request: Request) -> None:
+        """Let the page of a seen form answer for a dropped request, if that is the target of a redirect."""
+        form = request.meta.get(marks.LEADS_TO)
+        sources = marks.forms_of(request)
+        if form is None or not sources:
+            return
+        page = self._explorer.comparisons.owners.get(form)
+        if page is None:
+            await self.failed(request)
+            return
+        refused = (self._explorer.took([*sources, form], page) | self._sinks.note(form, sources)) & {*sources}
+        confirmed = [source for source in sources if source not in refused]
+        as_led = page._replace(url=request.meta["redirect_urls"][0], final_url=request.url)
+        for source in confirmed:
+            self._explorer.comparisons.owner_came(source, as_led)
+            self._withdrawn.discard(source)
+            self._seen.answered(source)
+        self._seen.processed(confirmed)
+        if refused:
+            await self._withdraw(refused)
+
     def processed(self, request: Request) -> None:
         """Note that the spider has processed the response to *request*, including its links."""
         if forms := [form for form in marks.forms_of(request) if form not in self._withdrawn]:

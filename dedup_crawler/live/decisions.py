@@ -135,13 +135,17 @@ class Decisions:
         if holder.standing <= Standing.OWN_SEEN:  # a repeat: the dupefilter decides
             # but not about requests that the filter itself sends, or that an earlier process had queued
             is_seen = holder.standing is Standing.OWN_SEEN
-            if is_seen and question.answers_again and not question.must_pass:
+            if is_seen and question.answers_again and not (question.must_pass or question.is_redirected):
                 return self._dropped(question, rules, is_answered=True)
             self._note_owner(question)
             return self._kept(question, answers=question.answers_again)
         sources = question.request.meta.get(REDIRECTED_KEY)
         if question.must_pass or (sources and await self._is_redirected_here(question, sources)):
             return self._kept(question)
+        if question.is_redirected and (
+            holder.standing is not Standing.SEEN or question.digest not in self._explorer.comparisons.owners
+        ):
+            return self._kept(question)  # nothing is at hand to answer for the redirect
         return await self._is_sent_as_duplicate(question, rules, holder.standing)
 
     def _note_owner(self, question: Question) -> None:
@@ -263,6 +267,8 @@ class Decisions:
 
     def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
         """Drop a request; remember it unless its URL itself was fetched before."""
+        if question.is_redirected:
+            question.request.meta[marks.LEADS_TO] = question.digest
         self._count("request/dropped")
         self._report.dropped(question, rules)
         if not is_answered:

@@ -27,8 +27,9 @@ class DuplicateFilterMiddleware:
     one it does not start.
 
     Never dropped: requests with ``dont_filter``, without a callback (robots.txt, media), with a method other than GET
-    or a body, with ``meta["dedup"] = False``, start requests, redirect targets, retries, URLs of a host that no model
-    knows. Start requests and redirect targets still own their form.
+    or a body, with ``meta["dedup"] = False``, start requests, retries, URLs of a host that no model knows. Start requests
+    still own their form. The target of a redirect is dropped only if the page of its form is at hand, which answers for
+    the redirect then.
 
     A request that is dropped here reaches its errback as :class:`scrapy.exceptions.IgnoreRequest`, with
     ``dedup_canonical`` and ``dedup_reason`` in its meta. If the URL that was fetched in its place fails (status 400 or
@@ -78,6 +79,7 @@ class DuplicateFilterMiddleware:
     async def _decide(self, request: Request) -> None:
         if not (await self._filter.decide([request]))[0]:
             meta = request.meta
+            await self._filter.answers.led_to_seen(request)
             raise DuplicateRequestError(
                 f"duplicate by its canonical form {meta['dedup_canonical']!r}: {meta['dedup_reason']}"
             )

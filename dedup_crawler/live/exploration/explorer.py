@@ -207,9 +207,10 @@ class Explorer:
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
         """Take in the page of an owner; return the forms for which a wall has answered."""
         self.covered.n_answers += 1
-        if not forms:
-            return set()
-        page = _page(request, response)
+        return self.took(forms, _page(request, response)) if forms else set()
+
+    def took(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
+        """Take *page* for that of *forms*; return those for which it is a wall."""
         host = _host(page)
         refused = self.walls.saw(host, forms, page)
         for form in forms:

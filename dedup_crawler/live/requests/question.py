@@ -98,24 +98,27 @@ class Questions:
         if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
             referrer = self._referrer_of(request)
         form = model.form_of(url, referrer)
-        is_wanted = request.dont_filter or is_redirected or (was_decided and bool(meta.get("retry_times")))
-        must_pass = is_start or is_wanted
+        is_wanted = request.dont_filter or (was_decided and bool(meta.get("retry_times")))
+        digest = form_digest(form)
+        # a test goes on to its target; so does a request whose own form is that of its target
+        is_led = is_redirected and (referrer is None or marks.EXPLORES in meta or digest in marks.forms_of(request))
+        must_pass = is_start or is_wanted or is_led
         # a request without a referrer counts as a start request
         # a covered URL is dropped by, and tests, its coverage rules, not the rules of its form
-        covering = model.covering(url) if referrer is not None and not must_pass else ()
+        covering = model.covering(url) if referrer is not None and not (must_pass or is_redirected) else ()
         is_covered = bool(covering)
         fired = covering or (model.leading(url, referrer, form) if form != url else ())
         is_behind = (is_redirected and marks.tests_covered(request)) or meta.get(marks.BEHIND) == asked
         if is_behind:
             meta[marks.BEHIND] = asked
-        answers_again = is_wanted or was_decided or again is not None
+        answers_again = is_wanted or is_redirected or was_decided or again is not None
         return Question(
             request=request,
             model=model,
             url=url,
             referrer=referrer,
             form=form,
-            digest=form_digest(form),
+            digest=digest,
             owner=owner_tag(url),
             fired=fired,
             rules=self._code_of(fired) if fired else BEHIND if is_behind else 0,

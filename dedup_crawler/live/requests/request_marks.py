@@ -50,6 +50,9 @@ BEHIND = "dedup_behind"
 UNFORMED = "dedup_unformed"
 """The digests under :data:`FORMS` are not of forms: the request is only noted so that a kill does not lose it."""
 
+LEADS_TO = "dedup_leads_to"
+"""The digest of a seen form, whose page answers for the request that was redirected to another of its URLs."""
+
 AGAIN = "dedup_again"
 """Reason why the filter itself sends the request (see below), and its earlier ``dont_filter``; removed once decided."""
 
@@ -66,7 +69,7 @@ _CRAWL_SIZE = 12
 _LED, _LINKED = ">", "-"
 
 _OF_ONE_ANSWER = ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times")
-_OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, "dedup_canonical", "dedup_reason"})
+_OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, LEADS_TO, "dedup_canonical", "dedup_reason"})
 
 
 def is_exempt(request: Request) -> bool:
