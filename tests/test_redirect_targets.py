@@ -35,8 +35,8 @@ def build(site: Site, n_right: int) -> None:
 
 def test_the_target_of_a_redirect_is_dropped_if_its_page_is_known(tmp_path: Path):
     """
-    Every redirect leads to another URL of an item. Only tests fetch these. The known page answers for the redirect: other
-    URLs of its form are dropped, and all items are reached.
+    Every redirect leads to another URL of an item. Only tests fetch these. The known page answers for the redirect:
+    other URLs of its form are dropped, and all items are reached.
     """
     with Site() as site:
         build(site, N)

@@ -27,9 +27,9 @@ class DuplicateFilterMiddleware:
     one it does not start.
 
     Never dropped: requests with ``dont_filter``, without a callback (robots.txt, media), with a method other than GET
-    or a body, with ``meta["dedup"] = False``, start requests, retries, URLs of a host that no model knows. Start requests
-    still own their form. The target of a redirect is dropped only if the page of its form is at hand, which answers for
-    the redirect then.
+    or a body, with ``meta["dedup"] = False``, start requests, retries, URLs of a host that no model knows. Start
+    requests still own their form. The target of a redirect is dropped only if the page of its form is at hand, which
+    then answers for the redirect.
 
     A request that is dropped here reaches its errback as :class:`scrapy.exceptions.IgnoreRequest`, with
     ``dedup_canonical`` and ``dedup_reason`` in its meta. If the URL that was fetched in its place fails (status 400 or

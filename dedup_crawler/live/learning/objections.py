@@ -62,7 +62,7 @@ def swallowing_cluster(urls: Sequence[str], clusters: Sequence[int], n_before: i
 
     Suddenly means: among URLs of templates with at least 10 earlier URLs, it holds more than 20 % of the later URLs and
     held less than 5 % of the earlier ones. A template that was one page from its beginning (such as links to log in)
-    does not count, unless it is nearly the whole crawl. Most pages may well be such links: a page of a wiki has several.
+    does not count, unless it is nearly the whole crawl. Most pages may be such links: a page of a wiki has several.
 
     Parameters
     ----------
