@@ -107,7 +107,7 @@ class Answers:
         if form is None or not sources:
             return
         page = self._explorer.comparisons.owners.get(form)
-        if page is None:
+        if page is None or marks.UNFORMED in request.meta:
             await self.failed(request)
             return
         refused = (self._explorer.took([*sources, form], page) | self._sinks.note(form, sources)) & {*sources}
