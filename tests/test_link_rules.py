@@ -24,6 +24,7 @@ def in_order(met):
         referrers=[referrer if referrer < number else -1 for number, referrer in enumerate(referrers)],
         shapes=[shapes.of(url) for url in urls],
         targets=[None] * len(urls),
+        errors={number for page, number in numbers.items() if str(page).startswith("error")},
     )
 
 
@@ -89,6 +90,16 @@ def test_links_that_other_rules_explain_are_no_evidence():
 def test_a_template_that_shows_nothing_of_its_own_is_covered():
     """Every page of a post is that of a topic, found under its own URL."""
     assert coverage_rules(mixed(*forum())) == ["/post/*"]
+
+
+def test_errors_behind_a_template_are_no_pages_that_it_shows():
+    """Posts that were deleted answer with errors of their own: no page is lost with them, and they prove nothing."""
+    start, topics, posts = forum(400)
+    gone = [(f"error {path}" if n % 10 == 0 else page, path, r) for n, (page, path, r) in enumerate(posts)]
+    assert coverage_rules(mixed(start, topics, gone)) == ["/post/*"]
+
+    all_gone = [(f"error {path}", path, r) for _, path, r in posts]
+    assert coverage_rules(mixed(start, topics, all_gone)) == []
 
 
 @pytest.mark.parametrize(("every", "expected"), [(50, []), (10_000, ["/post/*"])])

@@ -77,12 +77,14 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
     for place, url in enumerate(crawl.urls):
         place_of.setdefault(url, place)
     earlier = [place_of.get(referrer or "", len(crawl.urls)) for referrer in crawl.referrers]
+    pages = _resolved(crawl, forms, engine)
     links = Links(
         forms=forms,
-        pages=_resolved(crawl, forms, engine),
+        pages=pages,
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
+        errors=_errors(crawl, pages),
     )
     sorted_urls = [read_url(url, KEY_VALUES)[0] for url in crawl.urls]
     order = evidence_of_order(sorted_urls, crawl)
@@ -93,6 +95,15 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         referrer_rules={(rule.referrer, rule.shape): rule for rule in learn_referrer_rules(links, belief)},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},
     )
+
+
+def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:
+    """Pages of the URLs that answered with an error; none if the answers are not known."""
+    if crawl.evidence is None:
+        return set()
+    has_own_page = crawl.evidence.has_own_page
+    places = (place for place, target in enumerate(crawl.targets) if target is None and not has_own_page(place))
+    return {pages[place] for place in places}
 
 
 def _resolved(crawl: HostCrawl, forms: Sequence[str], engine: RuleEngine) -> list[int]:

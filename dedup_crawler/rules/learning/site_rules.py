@@ -17,7 +17,7 @@ stopped early, the last pages were found only one way. Then the pages of the fir
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.language.site_rules import CoverageRule, HostAlias, ReferrerRule, Shape
@@ -117,6 +117,8 @@ class Links:
     shapes: Sequence[Shape]
     targets: Sequence[tuple[Shape, str] | None]
     """Shape and form of the URL that each URL redirects to; None if it does not redirect."""
+    errors: Collection[int]
+    """Pages that are the answer of an error, which no coverage rule could lose."""
 
 
 def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
@@ -173,8 +175,9 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
             continue
         gone = skipped | {shape}
         for pages in (pages_of[shape], old_of[shape]):
-            n_alone = sum(not _is_elsewhere(ways_to[page], shape, gone) for page in pages)
-            evidence = MergeEvidence(len(pages), n_alone)
+            alone = {page for page in pages if not _is_elsewhere(ways_to[page], shape, gone)}
+            n_errors = len(alone.intersection(links.errors))  # say nothing: whoever skips them loses no page
+            evidence = MergeEvidence(len(pages) - n_errors, len(alone) - n_errors)
             if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
                 break
         rule = CoverageRule(shape, evidence, n_urls)
