@@ -97,7 +97,8 @@ class Questions:
         referrer = self._referrer
         if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
             referrer = self._referrer_of(request)
-        form = model.form_of(url, referrer)
+        linked_on = None if is_redirected else referrer  # the target of a redirect is no link on that page
+        form = model.form_of(url, linked_on)
         is_wanted = request.dont_filter or (was_decided and bool(meta.get("retry_times")))
         digest = form_digest(form)
         # a test goes on to its target; so does a request whose own form is that of its target
@@ -107,7 +108,7 @@ class Questions:
         # a covered URL is dropped by, and tests, its coverage rules, not the rules of its form
         covering = model.covering(url) if referrer is not None and not (must_pass or is_redirected) else ()
         is_covered = bool(covering)
-        fired = covering or (model.leading(url, referrer, form) if form != url else ())
+        fired = covering or (model.leading(url, linked_on, form) if form != url else ())
         is_behind = (is_redirected and marks.tests_covered(request)) or meta.get(marks.BEHIND) == asked
         if is_behind:
             meta[marks.BEHIND] = asked
