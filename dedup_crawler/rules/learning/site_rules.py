@@ -118,7 +118,7 @@ class Links:
     targets: Sequence[tuple[Shape, str] | None]
     """Shape and form of the URL that each URL redirects to; None if it does not redirect."""
     errors: Collection[int]
-    """Pages that are the answer of an error, which no coverage rule could lose."""
+    """Pages that are only error messages. Nothing is lost if a coverage rule skips them."""
 
 
 def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
@@ -176,7 +176,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
         gone = skipped | {shape}
         for pages in (pages_of[shape], old_of[shape]):
             alone = {page for page in pages if not _is_elsewhere(ways_to[page], shape, gone)}
-            n_errors = len(alone.intersection(links.errors))  # say nothing: whoever skips them loses no page
+            n_errors = len(alone.intersection(links.errors))  # no evidence: skipping them loses no page
             evidence = MergeEvidence(len(pages) - n_errors, len(alone) - n_errors)
             if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
                 break
