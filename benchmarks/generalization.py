@@ -22,7 +22,7 @@ from statistics import mean
 from unittest.mock import patch
 
 from ablation import PARTS, without
-from recorded import ALL_NAMES, Crawl, continued, labelled_pages, site
+from recorded import ALL_NAMES, Crawl, continued, labelled_pages, links_in, site
 
 from dedup_crawler.evidence import comparing, habits, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
@@ -84,7 +84,7 @@ Cell = tuple[float, int]
 def fitted(crawl: Crawl, risk: str, *, notes: bool = False) -> Cell:
     """Train on a site and continue its crawl."""
     if crawl.evidence is not None:  # the site's frame was computed with other constants
-        crawl = replace(crawl, evidence=PageEvidence(crawl.evidence.digests))
+        crawl = replace(crawl, evidence=PageEvidence(crawl.evidence.digests, links_of=crawl.evidence.links_on))
     method = crawl.fit(Verified(risk=risk))
     warm = crawl.warm(method)
     for line in noted(method, crawl) if notes else ():
@@ -137,7 +137,7 @@ def recorded(name: str, sites: Path, databases: Path, seed: int | None = None) -
         random.Random(seed).shuffle(pages)
     known = databases / f"{name}{'' if seed is None else f'.{seed}'}.labels.json"
     labels = json.loads(known.read_text("utf-8")) if known.exists() else None
-    crawl = site(name, pages, truth, labels=labels)
+    crawl = site(name, pages, truth, labels=labels, links_of=links_in(database))
     known.write_text(json.dumps(list(crawl.labels)), "utf-8")
     return crawl
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import json
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.links import stored_links
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
@@ -122,6 +124,13 @@ def labelled_pages(name: str, sites: Path, databases: Path) -> tuple[list[Labell
     return [page for page in pages if page.url in truth], truth
 
 
+def links_in(database: Path) -> Callable[[str], Iterable[str]]:
+    """Return a reader of the links on the pages of a database, which stays open until the program ends."""
+    store = PageStore(database, create=False)
+    atexit.register(store.close)
+    return stored_links(store)
+
+
 def judged(name: str, pages: Sequence[LabelledPage], truth: dict[str, str]) -> JudgedCrawl:
     """Split a crawl as ``dedup-crawler evaluate`` does."""
     return judged_crawl(name, pages, truth, TRAINED)
@@ -133,10 +142,11 @@ def site(
     truth: dict[str, str],
     n_learnt: int | None = None,
     labels: Sequence[int] | None = None,
+    links_of: Callable[[str], Iterable[str]] | None = None,
 ) -> Crawl:
     """Return a site in the order of *pages*, its first *n_learnt* (default: three quarters) labelled by us.
 
-    *labels* are cached labels of these.
+    *labels* are cached labels of these; *links_of* reads the links of the page of a URL.
     """
     n_learnt = round(TRAINED * len(pages)) if n_learnt is None else n_learnt
     return Crawl(
@@ -146,7 +156,7 @@ def site(
         [page.redirect_to and normal_form(page.redirect_to) for page in pages],
         [truth[page.url] for page in pages],
         labels or cluster_labelled(pages[:n_learnt]),
-        PageEvidence.of_pages(pages[:n_learnt]),
+        PageEvidence.of_pages(pages[:n_learnt], links_of=links_of),
     )
 
 

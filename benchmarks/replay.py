@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from generalization import recorded
+from recorded import links_in
 
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evidence.comparing import PageEvidence
@@ -150,6 +151,7 @@ def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
         folder = Path(temporary)
         with PageStore(work / f"{name}.db", create=False) as store:
             pages = list(store.labelled_pages())
+        links_of = links_in(work / f"{name}.db")
         truth = read_truth(sites / name / "truth.csv.gz")
         urls = [site.served_url(page.url) for page in pages]
         learnt = [page for page in pages if page.url in truth][: len(labels)]
@@ -162,7 +164,9 @@ def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
                 list(labels),
                 [page.referrer and site.served_url(page.referrer) for page in learnt],
                 [page.redirect_to and site.served_url(page.redirect_to) for page in learnt],
-                PageEvidence.of_pages(learnt),
+                PageEvidence.of_pages(
+                    learnt, links_of=lambda url: (site.served_url(link) for link in links_of(url) if link in truth)
+                ),
             )
             .save(folder / "model")
         )

@@ -255,8 +255,7 @@ def site(work: Path, sites: Path, name: str) -> dict[str, Any]:
     with PageStore(database) as store:
         import_files([path], store)
         label_store(store, n_workers=2)
-        data = training_data(store)
-    fit(data, folder / found["hosts"][0]["host"].replace(":", "_"))
+        fit(training_data(store), folder / found["hosts"][0]["host"].replace(":", "_"))
     return {**found, "one_s": time.perf_counter() - start, "one_digest": digest(folder)}
 
 

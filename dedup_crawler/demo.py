@@ -108,10 +108,10 @@ def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[DemoOut
             report = label_store(store)
             say(f"  {report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates")
         with step(f"train {method}"):
+            learner = method_from_spec(method)
             with PageStore(first) as store:
                 data = training_data(store)
-            learner = method_from_spec(method)
-            learner.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence).save(model)
+                learner.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence).save(model)
             for line in learner.learnt():
                 say(f"  {line}")
         for database, job in ((without, "job-without"), (with_filter, "job-with")):

@@ -41,6 +41,7 @@ def evaluate(
     from dedup_crawler.evaluation.comparison import LEGEND, judged_crawl, mean_table, site_table, worst_table
     from dedup_crawler.evaluation.comparison import evaluate as evaluate_method
     from dedup_crawler.evaluation.quality import read_truth
+    from dedup_crawler.labels.links import stored_links
     from dedup_crawler.pages.store import PageStore
 
     if truths and len(truths) != len(databases):
@@ -50,16 +51,16 @@ def evaluate(
         method_from_spec(spec)  # report a wrong name before an hour of training
     rows_of_sites = {}
     for i, db in enumerate(databases):
+        truth = read_truth(truths[i]) if truths else None
+        rows = []
         with PageStore(db, create=False) as store:
             pages = list(store.labelled_pages())
-        truth = read_truth(truths[i]) if truths else None
-        crawl = judged_crawl(Path(db).stem, pages, truth, train_fraction)
-        rows = []
-        for spec in specs:
-            with progress(f"{crawl.site}: {spec}") as advance:
-                method = method_from_spec(spec)
-                method.progress = lambda step, steps, fit: advance(f"exact {fit:.1%}", step, steps)
-                rows.append(evaluate_method(method, spec, crawl))
+            crawl = judged_crawl(Path(db).stem, pages, truth, train_fraction, stored_links(store))
+            for spec in specs:
+                with progress(f"{crawl.site}: {spec}") as advance:
+                    method = method_from_spec(spec)
+                    method.progress = lambda step, steps, fit: advance(f"exact {fit:.1%}", step, steps)
+                    rows.append(evaluate_method(method, spec, crawl))
         rows_of_sites[crawl.site] = rows
         if not as_json:
             print_table(site_table(crawl, rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,19 +70,16 @@ def _learner(method: type[Canonicalizer]) -> click.Command:
         learner = method(**values)
         if model is not None:
             check_place(model)
-        if pairs is not None and isinstance(learner, PairClassifier):
-            labelled = read_pairs(pairs)
-            urls = list(dict.fromkeys(url for pair in labelled for url in (pair.left, pair.right)))
-        else:
-            with PageStore(db, create=False) as store:
-                data = training_data(store)
-            urls = data.urls
-        with progress(f"train {method.name}") as advance:
+        with ExitStack() as stack, progress(f"train {method.name}") as advance:
             learner.progress = lambda step, steps, fit: advance(f"exact {fit:.1%}", step, steps)
             if pairs is not None and isinstance(learner, PairClassifier):
+                labelled = read_pairs(pairs)
+                urls = list(dict.fromkeys(url for pair in labelled for url in (pair.left, pair.right)))
                 learner.fit_pairs(labelled)
             else:
-                learner.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+                data = training_data(stack.enter_context(PageStore(db, create=False)))
+                urls = data.urls
+                learner.fit(urls, data.clusters, data.referrers, data.redirects, data.evidence)
         folder = learner.save(model or default_model_folder(urls))
         if as_json:
             print_json(model=str(folder), method=method.name, **learner.quality_)

@@ -8,7 +8,7 @@ whole crawl.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import mean
@@ -81,9 +81,13 @@ class MethodResult:
 
 
 def judged_crawl(
-    site: str, pages: Sequence[LabelledPage], truth: Mapping[str, str] | None, train_fraction: float
+    site: str,
+    pages: Sequence[LabelledPage],
+    truth: Mapping[str, str] | None,
+    train_fraction: float,
+    links_of: Callable[[str], Iterable[str]] | None = None,
 ) -> JudgedCrawl:
-    """Split a crawl (in crawl order) and choose its judge.
+    """Split a crawl (in crawl order) and choose its judge. *links_of* reads the links of the page of a URL.
 
     BadInputError if the fraction leaves no training or test pages, or the truth knows none of the URLs.
     """
@@ -106,7 +110,7 @@ def judged_crawl(
         test_referrers=[page.referrer for page in known[cut:]],
         training_pages=shown[:cut],
         test_pages=shown[cut:],
-        evidence=PageEvidence.of_pages(known[:cut]),
+        evidence=PageEvidence.of_pages(known[:cut], links_of=links_of),
     )
 
 

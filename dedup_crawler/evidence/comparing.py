@@ -13,7 +13,7 @@ import copy
 import enum
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
@@ -95,11 +95,19 @@ class _Left:
 class PageEvidence:
     """Compares the pages of one crawl by their digests.
 
-    Without *site*, the text of the site is learnt from these pages, which have no *rotating* text any more.
+    Without *site*, the text of the site is learnt from these pages, which have no *rotating* text any more. *links_of*
+    reads the links of a page, given its place.
     """
 
-    def __init__(self, digests: PageDigests, site: SiteText | None = None, rotating: RotatingText = STEADY) -> None:
+    def __init__(
+        self,
+        digests: PageDigests,
+        site: SiteText | None = None,
+        rotating: RotatingText = STEADY,
+        links_of: Callable[[int], Iterable[str]] | None = None,
+    ) -> None:
         self.digests = digests
+        self._links_of = links_of
         self.site = SiteText.of(digests, rotating) if site is None else site
         self._places: Sequence[int] = range(len(digests.pages))
         self._values: dict[int, frozenset[Words]] = {}
@@ -109,9 +117,19 @@ class PageEvidence:
         self._unknown: dict[Words, frozenset[str]] = {}
 
     @classmethod
-    def of_pages(cls, pages: Iterable[LabelledPage], rotating: RotatingText = STEADY) -> PageEvidence:
-        """Read the pages of a crawl, in crawl order, which have no *rotating* text any more."""
-        return cls(PageDigests(pages), rotating=rotating)
+    def of_pages(
+        cls,
+        pages: Sequence[LabelledPage],
+        rotating: RotatingText = STEADY,
+        links_of: Callable[[str], Iterable[str]] | None = None,
+    ) -> PageEvidence:
+        """Read the pages of a crawl, in crawl order, which have no *rotating* text any more.
+
+        *links_of* reads the links of the page of a URL (:func:`dedup_crawler.labels.links.stored_links`).
+        """
+        urls = [page.url for page in pages]
+        by_place = (lambda place: links_of(urls[place])) if links_of is not None else None
+        return cls(PageDigests(pages), rotating=rotating, links_of=by_place)
 
     def of(self, places: Sequence[int]) -> PageEvidence:
         """Return the evidence of some pages, renumbered by their position in *places*."""
@@ -122,6 +140,10 @@ class PageEvidence:
     def alike(self, clusters: Sequence[int]) -> list[int]:
         """Return a group number for each page, given its cluster; pages of a group may be alike, to propose rules."""
         return alike_pages(self.digests, self._places, self.site.frame, clusters)
+
+    def links_on(self, place: int) -> Iterable[str]:
+        """Return the URLs that a page links; none if they are not known."""
+        return self._links_of(self._places[place]) if self._links_of is not None else ()
 
     def has_own_page(self, place: int) -> bool:
         """Return False for errors and redirects."""

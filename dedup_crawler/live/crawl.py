@@ -24,6 +24,7 @@ from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.requests.linked_on import LinkedOn
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.opening import open_seen
@@ -71,6 +72,8 @@ class FilteredCrawl:
             options.exploration,
             is_dry_run=options.is_dry_run,
         )
+        self.linked_on = LinkedOn()
+        """Pages that hold each link."""
         self.n_fetched = 0
         """Number of answers to requests that own a form or test a rule."""
         self.name = marks.new_crawl()

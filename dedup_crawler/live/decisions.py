@@ -96,6 +96,29 @@ class Decisions:
             self.notes.decided(noted)
         return sent
 
+    async def decide_again(self, request: Request) -> bool:
+        """Return True if a queued link is sent although it leads back, as is known by now, to a page that holds it.
+
+        If it is dropped, its own form is still to be released.
+        """
+        marked, forms = dict(request.meta), marks.forms_of(request)
+        question = self.questions.ask(request, is_start=False)
+        if question is None or question.is_covered or question.must_pass or question.digest in forms:
+            request.meta.update(marked)
+            return True
+        holder = (await self._holders([question]))[0]
+        if holder.standing is Standing.NEW:
+            self._report.owned(question.digest, request.url)
+            forms.append(question.digest)
+        if holder.standing is not Standing.SEEN or self._explorer.walls.is_frozen(question.url):
+            request.meta.update(marked)
+            marks.answers_for(request, forms)
+            return True
+        is_sent = await self._is_sent_as_duplicate(question, question.fired, holder.standing)
+        self._n_kept -= 1  # it was counted when it was queued
+        marks.answers_for(request, forms)
+        return is_sent
+
     def forget_forms(self) -> None:
         """Forget all remembered forms, because they have changed."""
         self.questions.forget_forms()

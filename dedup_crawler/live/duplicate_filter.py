@@ -40,7 +40,9 @@ class DuplicateFilter(FilteredCrawl):
         self.answers = Answers(self, self._switch_off_failing)
         self._decisions = Decisions(self)
         self.is_decided = self._decisions.questions.is_decided
+        self.leads_back = self._decisions.questions.leads_back
         self.decide = self._decisions.decide
+        self.decide_again = self._decisions.decide_again
         self._status = StatusPage(options.status) if options.status else None
         self._learner: Learner | None = None
         if self.learnt is not None and self.database is not None and options.learn_after is not None:

@@ -59,7 +59,9 @@ class DuplicateFilterMiddleware:
 
     def process_request(self, request: Request, spider: Spider | None = None) -> Coroutine[Any, Any, None] | None:
         """Drop *request* if the page is fetched through another URL; otherwise note that it is sent."""
-        return None if self._filter.is_decided(request) else self._decide(request)
+        if not self._filter.is_decided(request):
+            return self._decide(request)
+        return self._decide_again(request) if self._filter.leads_back(request) else None
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
@@ -78,11 +80,13 @@ class DuplicateFilterMiddleware:
 
     async def _decide(self, request: Request) -> None:
         if not (await self._filter.decide([request]))[0]:
-            meta = request.meta
             await self._filter.answers.led_to_seen(request)
-            raise DuplicateRequestError(
-                f"duplicate by its canonical form {meta['dedup_canonical']!r}: {meta['dedup_reason']}"
-            )
+            raise DuplicateRequestError(_reason(request))
+
+    async def _decide_again(self, request: Request) -> None:
+        if not await self._filter.decide_again(request):
+            await self._filter.answers.failed(request)
+            raise DuplicateRequestError(_reason(request))
 
     def _request_dropped(self, request: Request) -> None:
         # most links of a crawl are repeats, which answer for no form
@@ -92,6 +96,10 @@ class DuplicateFilterMiddleware:
     def _idle(self) -> None:
         if self._filter.is_busy_when_idle():
             raise DontCloseSpider
+
+
+def _reason(request: Request) -> str:
+    return f"duplicate by its canonical form {request.meta['dedup_canonical']!r}: {request.meta['dedup_reason']}"
 
 
 async def _after(consequences: Coroutine[Any, Any, None], response: Response) -> Response:

@@ -113,6 +113,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         for request in requests if page is not None else ():
             if request.url != page:
                 request.meta[REFERRER_KEY] = page
+        self._filter.linked_on.saw(requests)
         kept = deque(compress(requests, await self._filter.decide(requests)))
         requests.clear()
         return _one_by_one(kept)

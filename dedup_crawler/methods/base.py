@@ -109,6 +109,13 @@ class Canonicalizer(SavedModel):
         """Canonical form of a URL that must be in normal form and on one of :attr:`hosts`; saves the checks."""
         return self._form(url, referrer)
 
+    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+        """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
+
+        All must be in normal form, and *url* on one of :attr:`hosts`.
+        """
+        return None
+
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
         """Canonical forms of *urls*, in order."""
         return [self.canonicalize(url) for url in urls]

@@ -102,6 +102,10 @@ class StaticFront(_Wrapped):
             current, referrer = form, None
         return url, ()
 
+    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+        """First of the *pages* to which their link *url* leads back, if any."""
+        return self.model.leads_back_to(self.layer.trace(url)[0], pages)
+
     def _explain(self, url: str, form: str) -> Explanation:
         return self.model._explain(self.layer.trace(url)[0], form)
 
@@ -203,6 +207,13 @@ class SwitchedOff(_Wrapped):
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         return self._decided(url, self.model._form(url, referrer), referrer)[1]
+
+    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+        """First of the *pages* to which their link *url* leads back, if any, and if its rule is not switched off."""
+        page = self.model.leads_back_to(url, pages)
+        if page is None or self._form(url, referrer := Referrer(page, self.canonicalize(page))) != referrer.form:
+            return None
+        return page
 
     def _covering(self, url: str) -> tuple[str, ...]:
         return () if self.off.intersection(covering := self.model._covering(url)) else covering

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.links import stored_links
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.live.learning.learner import RefitReport
 from dedup_crawler.live.learning.objections import swallowing_cluster
@@ -51,11 +52,10 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         n_pages = len(store)
         _read_texts(store, n_workers)
         pages = list(islice(store.labelled_pages(), n_pages))  # pages added meanwhile have no text
-        rotating = store.rotating_text()
-    data = TrainingData.of_pages(pages, cluster_labelled(pages), rotating)
-    done = RefitReport(len(data.urls))
-    for place, part in _parts(folder, data):
-        _learn(place, part, done)
+        data = TrainingData.of_pages(pages, cluster_labelled(pages), store.rotating_text(), stored_links(store))
+        done = RefitReport(len(data.urls))
+        for place, part in _parts(folder, data):
+            _learn(place, part, done)
     return done
 
 

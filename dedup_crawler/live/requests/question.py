@@ -73,6 +73,17 @@ class Questions:
         """Return True if this crawl has already decided about *request* with these models."""
         return marks.is_decided(request, self._crawl.name)
 
+    def leads_back(self, request: Request) -> bool:
+        """Return True if a queued link leads back, as is known by now, to another page that holds it."""
+        pages = self._crawl.linked_on.pages(request.url)
+        if len(pages) < 2 or request.dont_filter or "retry_times" in request.meta or referrer_of(request) is None:
+            return False
+        if marks.is_redirected(request) or not marks.is_only_answering(request):
+            return False
+        url = normal_form(request.url)
+        model = self._model_of(host_of(url))
+        return model is not None and model.leads_back_to(url, map(normal_form, pages)) is not None
+
     def ask(self, request: Request, *, is_start: bool) -> Question | None:
         """Make the question about *request*; None if the filter ignores it."""
         meta, asked = request.meta, request.url
@@ -97,7 +108,8 @@ class Questions:
         referrer = self._referrer
         if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
             referrer = self._referrer_of(request)
-        linked_on = None if is_redirected else referrer  # the target of a redirect is no link on that page
+        # the target of a redirect is no link on that page
+        linked_on = None if is_redirected or referrer is None else self._linked_on(asked, url, model, referrer)
         form = model.form_of(url, linked_on)
         is_wanted = request.dont_filter or (was_decided and bool(meta.get("retry_times")))
         digest = form_digest(form)
@@ -132,6 +144,12 @@ class Questions:
             written=partial(self._text_of, request),
         )
 
+    def _linked_on(self, asked: str, url: str, model: Canonicalizer, referrer: Referrer) -> Referrer:
+        """Return the page to which the link leads back, among all known to hold it; without one *referrer*."""
+        pages = [referrer.url, *self._crawl.linked_on.pages(asked)]
+        page = model.leads_back_to(url, map(normal_form, pages))
+        return referrer if page is None or page == normal_form(referrer.url) else self._page(page)
+
     def _model_for(self, url: str) -> Canonicalizer | None:
         """Return the model that decides about a URL in normal form."""
         host = host_of(url)
@@ -145,7 +163,10 @@ class Questions:
         if url is None:
             return None
         if self._referrer is None or self._referrer.url != url:
-            page = normal_form(url)
-            model = self._model_of(host_of(page))
-            self._referrer = Referrer(url, page if model is None else model.form_of(page))
+            self._referrer = self._page(url)
         return self._referrer
+
+    def _page(self, url: str) -> Referrer:
+        page = normal_form(url)
+        model = self._model_of(host_of(page))
+        return Referrer(url, page if model is None else model.form_of(page))

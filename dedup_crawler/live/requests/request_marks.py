@@ -144,6 +144,12 @@ def is_answering(request: Request) -> bool:
     return FORMS in meta or EXPLORES in meta
 
 
+def is_only_answering(request: Request) -> bool:
+    """Return True if *request* answers for forms, and is no test."""
+    meta = request.meta
+    return FORMS in meta and EXPLORES not in meta and UNFORMED not in meta
+
+
 def tests_covered(request: Request) -> bool:
     """Return True if *request* tests a coverage rule."""
     explores = request.meta.get(EXPLORES)

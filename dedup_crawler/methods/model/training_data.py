@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.labels.links import stored_links
 from dedup_crawler.methods.model.folder import folder_name
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.rotating import STEADY, RotatingText
@@ -29,15 +30,22 @@ class TrainingData:
 
     @classmethod
     def of_pages(
-        cls, pages: Sequence[LabelledPage], clusters: Sequence[int], rotating: RotatingText = STEADY
+        cls,
+        pages: Sequence[LabelledPage],
+        clusters: Sequence[int],
+        rotating: RotatingText = STEADY,
+        links_of: Callable[[str], Iterable[str]] | None = None,
     ) -> TrainingData:
-        """Make training data of *pages* (in crawl order, without *rotating* text) and their *clusters*."""
+        """Make training data of *pages* (in crawl order, without *rotating* text) and their *clusters*.
+
+        *links_of* reads the links of the page of a URL.
+        """
         return cls(
             [page.url for page in pages],
             list(clusters),
             [page.referrer for page in pages],
             [page.redirect_to for page in pages],
-            PageEvidence.of_pages(pages, rotating),
+            PageEvidence.of_pages(pages, rotating, links_of),
         )
 
     def rows(self, rows: Sequence[int]) -> TrainingData:
@@ -52,7 +60,10 @@ class TrainingData:
 
 
 def training_data(store: PageStore) -> TrainingData:
-    """Read all labelled pages of *store*; BadInputError if there are no pages, or pages without a cluster."""
+    """Read all labelled pages of *store*, which must stay open for learning: methods may ask for links.
+
+    BadInputError if there are no pages, or pages without a cluster.
+    """
     pages = list(store.labelled_pages())
     n_unlabelled = sum(page.cluster is None for page in pages)
     if not pages:
@@ -60,7 +71,7 @@ def training_data(store: PageStore) -> TrainingData:
     if n_unlabelled:
         raise BadInputError(f"{n_unlabelled} of {len(pages)} pages have no cluster: run `dedup-crawler label` first.")
     clusters = [page.cluster for page in pages if page.cluster is not None]
-    return TrainingData.of_pages(pages, clusters, store.rotating_text())
+    return TrainingData.of_pages(pages, clusters, store.rotating_text(), stored_links(store))
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.evidence.site_text import SiteText
@@ -33,6 +34,9 @@ from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief, expected_lost
 from dedup_crawler.rules.learning.site_rules import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.comparing import PageEvidence
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
@@ -130,6 +134,7 @@ class Verified(Canonicalizer):
                 [each and read(each) for each in map(targets.__getitem__, places)],
                 [each and read(normal_form(each)) for each in map(referrers.__getitem__, places)],
                 self._evidence.of(places) if self._evidence is not None else None,
+                partial(self._links_on, self._evidence, read, places) if self._evidence is not None else None,
             )
             belief = Belief(RISKS[self.risk])
             found, candidates = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
@@ -151,6 +156,12 @@ class Verified(Canonicalizer):
         self.site_text = None
         if (evidence := self._evidence) is not None:
             self.site_text = site_text_with_habits(self.with_candidates(), as_crawled, evidence)
+
+    @staticmethod
+    def _links_on(
+        evidence: PageEvidence, read: Callable[[str], str], places: Sequence[int], place: int
+    ) -> Iterator[str]:
+        return (read(normal_form(url)) for url in evidence.links_on(places[place]))
 
     def _engine_of_all(self) -> RuleEngine:
         engine = RuleEngine([*self.engine_.rules, *self.candidates_], query_keys=self._query_keys())
@@ -190,6 +201,13 @@ class Verified(Canonicalizer):
         if form == read or self._must_stay(read, form):
             return url if is_plain else self.reading_.at_home(url)
         return form if is_plain else self.reading_.write(form, url)
+
+    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+        """First of the *pages* to which their link *url* leads back by a referrer rule, if any."""
+        if not self._looks_back:
+            return None
+        read = self.reading_.read(url)
+        return next((page for page in pages if self._again(read, Referrer(page, page)) is not None), None)
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The referrer rule by which *url* leads back to the page that holds it; both are on one host."""

@@ -5,13 +5,14 @@ JSON that a person can read (``links.json``).
 
 Link rules speak of the *shape* of a URL: its map, with ``*`` for the values that tell pages apart.
 ``/topic/7-a-title?page=2`` has the shape ``/topic/*?page=*``. A value stays if many URLs have it and it is no number:
-numbers tell pages apart, however frequent they are.
+numbers tell pages apart, however frequent they are. A referrer rule compares two URLs: its shapes have ``=`` for values
+that both share.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -29,6 +30,9 @@ MAX_KNOWN = 10_000
 """Most URLs about which something is remembered: links repeat, and a crawl asks about each link three times."""
 MAX_URL = 300
 """Characters of the longest URL that is remembered: a query with hundreds of names would have a large shape."""
+
+SAME = "="
+"""Stands in the shapes of a page and a link for a value that both share."""
 
 Shape = tuple[tuple[str, str], ...]
 Said = TypeVar("Said")
@@ -65,14 +69,34 @@ class Shapes:
         remember(self._known, url, shape)
         return shape
 
+    def of_link(self, page: str, url: str) -> tuple[Shape, Shape]:
+        """Shapes of a page and of the link *url* on it, with :data:`SAME` for values that both share.
+
+        Not for the number of path parts, nor for a section, the first path part, that many URLs have.
+        """
+        values, other = values_of(url), values_of(page)
+        section = values.get("path[0]") or ""
+        kept = {"path.length", *(["path[0]"] if section in self.literals.get("path[0]", ()) else [])}
+        same = {key for key, value in values.items() if key not in kept and other.get(key, STAR) == value}
+        return self._written(other, same), self._written(values, same)
+
     def _shape_of(self, url: str) -> Shape:
+        return self._written(values_of(url), ())
+
+    def _written(self, values: Mapping[str, str | None], same: Collection[str]) -> Shape:
         literals = self.literals
-        values = values_of(url)
-        del values["scheme"]
         return tuple(
             [
-                (key, value or "" if (value or "") in literals.get(key, ()) or key == "path.length" else STAR)
+                (
+                    key,
+                    SAME
+                    if key in same
+                    else value or ""
+                    if (value or "") in literals.get(key, ()) or key == "path.length"
+                    else STAR,
+                )
                 for key, value in sorted(values.items())
+                if key != "scheme"
             ]
         )
 
@@ -115,7 +139,7 @@ class HostAlias:
 
 @dataclass(frozen=True)
 class ReferrerRule:
-    """Links of one shape on pages of another shape lead back to the page that holds them."""
+    """Links of one shape on pages of another shape lead back to the page that holds them (:meth:`Shapes.of_link`)."""
 
     referrer: Shape
     shape: Shape
@@ -160,15 +184,15 @@ class HostLinks:
 
     def referrer_rule_of(self, url: str, referrer: str) -> ReferrerRule | None:
         """The rule by which the link *url* on the page *referrer* leads back to that page."""
-        return self.referrer_rules.get((self.shapes.of(referrer), self.shapes.of(url)))
+        return self.referrer_rules.get(self.shapes.of_link(referrer, url))
 
     def may_lead_back(self, url: str) -> bool:
         """Return True if *url* leads back on some pages."""
-        return bool(self.referrer_rules) and self.shapes.of(url) in self._shapes_back
+        return bool(self.referrer_rules) and tuple(key for key, _ in self.shapes.of(url)) in self._keys_back
 
     @cached_property
-    def _shapes_back(self) -> frozenset[Shape]:
-        return frozenset(link for _, link in self.referrer_rules)
+    def _keys_back(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(tuple(key for key, _ in link) for _, link in self.referrer_rules)
 
     def coverage_of(self, url: str) -> CoverageRule | None:
         """The rule that covers *url*."""

@@ -6,23 +6,27 @@ The order of the keys in a query hardly ever matters. The crawl decides that too
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.site_rules import HostLinks, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning.belief import UNKNOWN, Belief, PairJudge, within_budget
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.site_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
+from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names, values_of
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
+MAX_KINDS = 10
+"""Most kinds of URLs whose pages are searched for links."""
+MAX_READ = 60
+"""Most pages of a kind that are searched for links."""
 MAX_WRONG = 0.1
 """Largest share (0-1) of wrong groups with which the order of queries does not matter."""
 
@@ -41,6 +45,8 @@ class HostCrawl:
     referrers: Sequence[str | None]
     evidence: PairJudge | None = None
     """Compares pages, given their places in these lists."""
+    links_on: Callable[[int], Iterable[str]] | None = None
+    """Returns the links on a page as URLs in normal form, given its place; None if no page was stored."""
 
 
 def learn_rules(
@@ -82,6 +88,8 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         forms=forms,
         pages=pages,
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
+        linked=_linked(crawl, forms, pages, place_of),
+        of_link=lambda page, place: shapes.of_link(crawl.urls[page], crawl.urls[place]),
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
         errors=_errors(crawl, pages),
@@ -95,6 +103,39 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         referrer_rules={(rule.referrer, rule.shape): rule for rule in learn_referrer_rules(links, belief)},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},
     )
+
+
+def _linked(
+    crawl: HostCrawl, forms: Sequence[str], pages: Sequence[int], place_of: Mapping[str, int]
+) -> set[tuple[int, int]]:
+    """Links on a sample of the pages, as places of the page and of the link; crawled links only.
+
+    The sample is taken from the kinds of URLs whose pages other URLs show as well, for a reason that no rule knows:
+    of each kind some pages, evenly, whether others show them or not.
+    """
+    if crawl.links_on is None:
+        return set()
+    forms_of: dict[int, set[str]] = defaultdict(set)
+    of_kind: dict[object, list[int]] = defaultdict(list)
+    for place, (page, target) in enumerate(zip(pages, crawl.targets, strict=True)):
+        forms_of[page].add(forms[place])
+        if target is None:
+            of_kind[_kind(crawl.urls[place])].append(place)
+    n_twice = {kind: sum(len(forms_of[pages[place]]) > 1 for place in places) for kind, places in of_kind.items()}
+    found: set[tuple[int, int]] = set()
+    for kind in sorted(of_kind, key=lambda kind: (-n_twice[kind], of_kind[kind][0]))[:MAX_KINDS]:
+        places = of_kind[kind]
+        if n_twice[kind] >= MIN_GROUPS:
+            step = max(1, len(places) // MAX_READ)
+            for place in places[::step][:MAX_READ]:
+                linked = (place_of.get(url, place) for url in crawl.links_on(place))
+                found.update((place, other) for other in linked if other != place)
+    return found
+
+
+def _kind(url: str) -> tuple[str, ...]:
+    """Names of the parts of a URL, without their values."""
+    return tuple(sorted(values_of(url)))
 
 
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:

@@ -17,7 +17,7 @@ stopped early, the last pages were found only one way. Then the pages of the fir
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.language.site_rules import CoverageRule, HostAlias, ReferrerRule, Shape
@@ -114,6 +114,10 @@ class Links:
     """Page that each URL shows; negative if it is not known."""
     referrers: Sequence[int]
     """Place of the referrer if it was crawled earlier, else -1."""
+    linked: Collection[tuple[int, int]]
+    """Further links: place of a page, and of a URL that it links."""
+    of_link: Callable[[int, int], tuple[Shape, Shape]]
+    """Gives the shapes of a page and of a link on it, by their places."""
     shapes: Sequence[Shape]
     targets: Sequence[tuple[Shape, str] | None]
     """Shape and form of the URL that each URL redirects to; None if it does not redirect."""
@@ -123,31 +127,31 @@ class Links:
 
 def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
     """Learn referrer rules; only links that no other rule explains count."""
-    trials: dict[tuple[Shape, Shape], list[int]] = defaultdict(list)
-    for place, referrer in enumerate(links.referrers):
-        is_known = referrer >= 0 and min(links.pages[place], links.pages[referrer]) >= 0
-        if is_known and links.forms[place] != links.forms[referrer]:
-            trials[links.shapes[referrer], links.shapes[place]].append(place)
+    trials: dict[tuple[Shape, Shape], list[tuple[int, int]]] = defaultdict(list)
+    first = {(referrer, place) for place, referrer in enumerate(links.referrers) if referrer >= 0}
+    for page, place in sorted(first.union(links.linked)):
+        is_known = min(links.pages[place], links.pages[page]) >= 0
+        if is_known and links.forms[place] != links.forms[page]:
+            trials[links.of_link(page, place)].append((page, place))
     found = []
-    for pair, places in sorted(trials.items()):
-        evidence = _evidence_of_links(links, places)
+    for shapes, pairs in sorted(trials.items()):
+        evidence = _evidence_of_links(links, pairs)
         if evidence.n_groups >= MIN_GROUPS:
-            rule = ReferrerRule(*pair, evidence, len(places))
+            rule = ReferrerRule(*shapes, evidence, len({place for _, place in pairs}))
             if belief.believes(rule, Evidence.of(evidence)):
                 found.append(rule)
     return found
 
 
-def _evidence_of_links(links: Links, places: Sequence[int]) -> MergeEvidence:
+def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]]) -> MergeEvidence:
     """Count the pages that hold these links as merge groups."""
     is_wrong: dict[int, bool] = defaultdict(bool)
     n_wrong_links = 0
-    for place in places:
-        referrer = links.referrers[place]
-        wrong = links.pages[place] != links.pages[referrer]
+    for page, place in pairs:
+        wrong = links.pages[place] != links.pages[page]
         n_wrong_links += wrong
-        is_wrong[referrer] |= wrong
-    n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(places)))
+        is_wrong[page] |= wrong
+    n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(pairs)))
     return MergeEvidence(len(is_wrong), n_wrong)
 
 

@@ -1,0 +1,45 @@
+"""The pages on which each link was seen: a later page may tell more about a link than the first one.
+
+``/question/7?answer=9`` is linked on the page of its author and on the page of its question, and only there a referrer
+rule knows that it leads back. The first link waits in the queue by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scrapy import Request
+
+from dedup_crawler.live.collecting.response_page import REFERRER_KEY
+
+MAX_LINKS = 50_000
+"""Most links whose pages are known; the oldest are forgotten first."""
+MAX_PAGES = 8
+"""Most pages of one link: links on more pages, as in menus, do not lead back."""
+
+
+class LinkedOn:
+    """URL of a link -> URLs of the first pages that hold it; bounded."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, tuple[str, ...]] = {}
+
+    def saw(self, links: Iterable[Request]) -> None:
+        """Note links, with the page that the meta of each names."""
+        known = self._pages
+        for request in links:
+            page = request.meta.get(REFERRER_KEY)
+            if page is None:
+                continue
+            url = request.url
+            pages = known.get(url)
+            if pages is None:
+                if len(known) >= MAX_LINKS:
+                    del known[next(iter(known))]
+                known[url] = (page,)
+            elif len(pages) < MAX_PAGES and page not in pages:
+                known[url] = (*pages, page)
+
+    def pages(self, url: str) -> Sequence[str]:
+        """Return pages with a link to *url*, the first ones first; none if they are not known."""
+        return self._pages.get(url, ())
