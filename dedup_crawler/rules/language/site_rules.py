@@ -72,33 +72,32 @@ class Shapes:
     def of_link(self, page: str, url: str) -> tuple[Shape, Shape]:
         """Shapes of a page and of the link *url* on it, with :data:`SAME` for values that both share.
 
-        Not for the number of path parts, nor for a section, the first path part, that many URLs have.
+        Not for the number of path parts, nor for a section: a first path part that stays in shapes.
         """
         values, other = values_of(url), values_of(page)
-        section = values.get("path[0]") or ""
-        kept = {"path.length", *(["path[0]"] if section in self.literals.get("path[0]", ()) else [])}
+        kept = {"path.length", *self._section(values)}
         same = {key for key, value in values.items() if key not in kept and other.get(key, STAR) == value}
         return self._written(other, same), self._written(values, same)
+
+    def kind_of(self, url: str) -> Shape:
+        """The names of the parts of a URL without their values, and its section."""
+        values = values_of(url)
+        return tuple((key, self._section(values).get(key, "")) for key in sorted(values))
+
+    def _section(self, values: Mapping[str, str | None]) -> dict[str, str]:
+        first = values.get("path[0]") or ""
+        return {"path[0]": first} if first in self.literals.get("path[0]", ()) else {}
 
     def _shape_of(self, url: str) -> Shape:
         return self._written(values_of(url), ())
 
     def _written(self, values: Mapping[str, str | None], same: Collection[str]) -> Shape:
-        literals = self.literals
-        return tuple(
-            [
-                (
-                    key,
-                    SAME
-                    if key in same
-                    else value or ""
-                    if (value or "") in literals.get(key, ()) or key == "path.length"
-                    else STAR,
-                )
-                for key, value in sorted(values.items())
-                if key != "scheme"
-            ]
-        )
+        def shown(key: str, value: str) -> str:
+            if key in same:
+                return SAME
+            return value if value in self.literals.get(key, ()) or key == "path.length" else STAR
+
+        return tuple([(key, shown(key, value or "")) for key, value in sorted(values.items()) if key != "scheme"])
 
     def to_json(self) -> dict[str, list[str]]:
         """Key -> values."""

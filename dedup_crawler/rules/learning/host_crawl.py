@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.language.site_rules import HostLinks, Shapes
+from dedup_crawler.rules.language.site_rules import HostLinks, Shape, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
@@ -19,14 +19,14 @@ from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.site_rules import Links, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names, values_of
+from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
 MAX_KINDS = 10
 """Most kinds of URLs whose pages are searched for links."""
 MAX_READ = 60
-"""Most pages of a kind that are searched for links."""
+"""Most pages of a kind that are searched for links, of those that other URLs show, and of others."""
 MAX_WRONG = 0.1
 """Largest share (0-1) of wrong groups with which the order of queries does not matter."""
 
@@ -88,10 +88,11 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         forms=forms,
         pages=pages,
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
-        linked=_linked(crawl, forms, pages, place_of),
+        linked=_linked(crawl, forms, pages, shapes, place_of),
         of_link=lambda page, place: shapes.of_link(crawl.urls[page], crawl.urls[place]),
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
+        evidence=crawl.evidence,
         errors=_errors(crawl, pages),
     )
     sorted_urls = [read_url(url, KEY_VALUES)[0] for url in crawl.urls]
@@ -106,36 +107,35 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
 
 
 def _linked(
-    crawl: HostCrawl, forms: Sequence[str], pages: Sequence[int], place_of: Mapping[str, int]
+    crawl: HostCrawl, forms: Sequence[str], pages: Sequence[int], shapes: Shapes, place_of: Mapping[str, int]
 ) -> set[tuple[int, int]]:
     """Links on a sample of the pages, as places of the page and of the link; crawled links only.
 
     The sample is taken from the kinds of URLs whose pages other URLs show as well, for a reason that no rule knows:
-    of each kind some pages, evenly, whether others show them or not.
+    of each kind some of these pages, and as many others.
     """
     if crawl.links_on is None:
         return set()
     forms_of: dict[int, set[str]] = defaultdict(set)
-    of_kind: dict[object, list[int]] = defaultdict(list)
-    for place, (page, target) in enumerate(zip(pages, crawl.targets, strict=True)):
+    for place, page in enumerate(pages):
         forms_of[page].add(forms[place])
+    twice: dict[Shape, list[int]] = defaultdict(list)
+    once: dict[Shape, list[int]] = defaultdict(list)
+    for place, (page, target) in enumerate(zip(pages, crawl.targets, strict=True)):
         if target is None:
-            of_kind[_kind(crawl.urls[place])].append(place)
-    n_twice = {kind: sum(len(forms_of[pages[place]]) > 1 for place in places) for kind, places in of_kind.items()}
+            (twice if len(forms_of[page]) > 1 else once)[shapes.kind_of(crawl.urls[place])].append(place)
     found: set[tuple[int, int]] = set()
-    for kind in sorted(of_kind, key=lambda kind: (-n_twice[kind], of_kind[kind][0]))[:MAX_KINDS]:
-        places = of_kind[kind]
-        if n_twice[kind] >= MIN_GROUPS:
-            step = max(1, len(places) // MAX_READ)
-            for place in places[::step][:MAX_READ]:
+    for kind in sorted(twice, key=lambda kind: (-len(twice[kind]), twice[kind]))[:MAX_KINDS]:
+        if len(twice[kind]) >= MIN_GROUPS:
+            for place in (*_evenly(twice[kind], MAX_READ), *_evenly(once.get(kind, ()), MAX_READ)):
                 linked = (place_of.get(url, place) for url in crawl.links_on(place))
                 found.update((place, other) for other in linked if other != place)
     return found
 
 
-def _kind(url: str) -> tuple[str, ...]:
-    """Names of the parts of a URL, without their values."""
-    return tuple(sorted(values_of(url)))
+def _evenly(places: Sequence[int], n: int) -> Sequence[int]:
+    """At most *n* of the places, evenly spaced."""
+    return places if len(places) <= n else [places[i * len(places) // n] for i in range(n)]
 
 
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:

@@ -20,9 +20,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from dedup_crawler.rules.language.rule import STAR
 from dedup_crawler.rules.language.site_rules import CoverageRule, HostAlias, ReferrerRule, Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence, PairJudge
 from dedup_crawler.urls.normal import host_of
 
 STRICTER = 5
@@ -121,12 +122,18 @@ class Links:
     shapes: Sequence[Shape]
     targets: Sequence[tuple[Shape, str] | None]
     """Shape and form of the URL that each URL redirects to; None if it does not redirect."""
+    evidence: PairJudge | None
+    """Compares two pages, by their places."""
     errors: Collection[int]
     """Pages that are only error messages. Nothing is lost if a coverage rule skips them."""
 
 
 def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
-    """Learn referrer rules; only links that no other rule explains count."""
+    """Learn referrer rules; only links that no other rule explains count.
+
+    Links that name something have one of many values for themselves. For others, such as ``tab=files``, small
+    differences count as well: they may be all that such a value changes.
+    """
     trials: dict[tuple[Shape, Shape], list[tuple[int, int]]] = defaultdict(list)
     first = {(referrer, place) for place, referrer in enumerate(links.referrers) if referrer >= 0}
     for page, place in sorted(first.union(links.linked)):
@@ -135,24 +142,34 @@ def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
             trials[links.of_link(page, place)].append((page, place))
     found = []
     for shapes, pairs in sorted(trials.items()):
-        evidence = _evidence_of_links(links, pairs)
+        is_name = any(value == STAR for _, value in shapes[1])
+        evidence, n_urls = _evidence_of_links(links, pairs, links.evidence if is_name else None)
         if evidence.n_groups >= MIN_GROUPS:
-            rule = ReferrerRule(*shapes, evidence, len({place for _, place in pairs}))
+            rule = ReferrerRule(*shapes, evidence, n_urls)
             if belief.believes(rule, Evidence.of(evidence)):
                 found.append(rule)
     return found
 
 
-def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]]) -> MergeEvidence:
-    """Count the pages that hold these links as merge groups."""
+def _evidence_of_links(
+    links: Links, pairs: Sequence[tuple[int, int]], judge: PairJudge | None
+) -> tuple[MergeEvidence, int]:
+    """Count the pages that hold these links as merge groups; and the links. Silent pairs do not count."""
+    verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
+    if judge is not None and 0 in verdicts:
+        asked = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if not verdict]
+        groups = [page for page, _ in asked]
+        n_same = len({page for page, _ in pairs}.difference(groups))
+        judged = iter(judge.judge(asked, groups, n_same))
+        verdicts = [verdict or next(judged) for verdict in verdicts]
     is_wrong: dict[int, bool] = defaultdict(bool)
-    n_wrong_links = 0
-    for page, place in pairs:
-        wrong = links.pages[place] != links.pages[page]
-        n_wrong_links += wrong
-        is_wrong[page] |= wrong
-    n_wrong = max(sum(is_wrong.values()), -(-n_wrong_links * len(is_wrong) // len(pairs)))
-    return MergeEvidence(len(is_wrong), n_wrong)
+    for (page, _), verdict in zip(pairs, verdicts, strict=True):
+        if verdict in (0, 1):
+            is_wrong[page] |= not verdict
+    counts = Counter(verdicts)
+    n_links = counts[0] + counts[1]
+    n_wrong = max(sum(is_wrong.values()), -(-counts[0] * len(is_wrong) // max(1, n_links)))
+    return MergeEvidence(len(is_wrong), n_wrong), n_links
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
