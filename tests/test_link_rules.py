@@ -24,6 +24,9 @@ def in_order(met):
         referrers=[referrer if referrer < number else -1 for number, referrer in enumerate(referrers)],
         shapes=[shapes.of(url) for url in urls],
         targets=[None] * len(urls),
+        linked=(),
+        of_link=lambda page, link: shapes.of_link(urls[page], urls[link]),
+        evidence=None,
         errors={number for page, number in numbers.items() if str(page).startswith("error")},
     )
 

@@ -1,0 +1,134 @@
+"""Links that lead back to a page which the crawl fetches after it has queued them, in a crawl over real HTTP.
+
+The posts of a topic are linked on the pages of their authors first. Only the page of the topic, which is fetched while
+they wait in the queue, tells that they lead back to it.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy import Request
+
+from dedup_crawler.live.collecting.response_page import REFERRER_KEY
+from dedup_crawler.live.requests.linked_on import MAX_LINKS, MAX_PAGES, LinkedOn
+from dedup_crawler.methods import make_method
+from live_site import Site, walk
+from test_faults_exploration import SLOWLY, status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+N_TOPICS = 40
+POSTS = 4
+WORDS = [one + two for one in ["ba", "ce", "di", "fo", "gu", "ha", "je"] for two in ["lon", "mer", "nix", "pat", "rus"]]
+
+
+def post(topic: int, n: int) -> str:
+    return f"/post/{1000 + topic * POSTS + n}"
+
+
+def text(name: str) -> str:
+    draw = random.Random(name)
+    lines = (" ".join(draw.choices(WORDS, k=14)) + "." for _ in range(4))
+    return f"<h1>{name}</h1>" + "".join(f"<p>{name}: {line}</p>" for line in lines)
+
+
+def forum_model(folder: Path, host: str) -> Path:
+    """A model that knows: a link to /post/* on /topic/* leads back; posts linked elsewhere may show other pages."""
+    urls, pages, referrers = [f"http://{host}/"], [0], [None]
+    for topic in range(60):
+        place = f"http://{host}/topic/{topic}"
+        urls.append(place)
+        pages.append(1 + topic)
+        referrers.append(urls[0])
+        for n in range(3):
+            urls.append(f"http://{host}/post/{10_000 + 3 * topic + n}")
+            pages.append(1 + topic)
+            referrers.append(place)
+    for author in range(30):
+        urls += [f"http://{host}/author/{author}", f"http://{host}/post/{20_000 + author}"]
+        pages += [1000 + author, 2000 + author]
+        referrers += [urls[0], f"http://{host}/author/{author}"]
+    model = make_method("verified").fit(urls, pages, referrers)
+    told = "\n".join(model.learnt())
+    assert "a link to /post/* on /topic/* leads back" in told
+    assert "shows only pages" not in told
+    return Path(model.save(folder))
+
+
+def build(site: Site, shows: Callable[[int, int], str]) -> None:
+    """The start page links authors, then topics; *shows* names the page that a post of a topic shows."""
+    topics, authors = [f"/topic/{t}" for t in range(N_TOPICS)], [f"/author/{a}" for a in range(POSTS)]
+    site.page("/", *authors, *topics)
+    for n, author in enumerate(authors):
+        site.page(author, *[post(t, n) for t in range(N_TOPICS)], html=text(author))
+    for t, topic in enumerate(topics):
+        links = [post(t, n) for n in range(POSTS)]
+        site.page(topic, *links, html=text(topic))
+        for n in range(POSTS):
+            site.page(post(t, n), *links, html=text(shows(t, n)))
+
+
+@pytest.mark.parametrize("is_resumable", [False, True])
+def test_queued_links_that_lead_back_to_a_later_page_are_not_fetched(tmp_path: Path, is_resumable: bool):
+    """All posts are queued before their topics are fetched. Only tests fetch posts, and each topic is reached."""
+    with Site() as site:
+        build(site, lambda topic, n: f"/topic/{topic}")
+        model = forum_model(tmp_path / "model", site.host)
+        jobs = {"JOBDIR": tmp_path / "job"} if is_resumable else {}
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", **SLOWLY, **jobs)
+    fetched = sum(site.count(post(t, n)) for t in range(N_TOPICS) for n in range(POSTS))
+    assert [status(crawl, f"/topic/{t}") for t in range(N_TOPICS)] == [200] * N_TOPICS
+    assert 0 < fetched < N_TOPICS * POSTS / 2
+    assert "dedup/explored/disagree" not in crawl.stats
+    stats = {name: crawl.stats.get(f"dedup/request/{name}", 0) for name in ("processed", "kept", "dropped", "explored")}
+    assert stats["processed"] == stats["kept"] + stats["dropped"] + stats["explored"]
+
+
+@pytest.mark.parametrize("is_resumable", [False, True])
+@pytest.mark.parametrize("exploration", ["0.5", "0.02"])
+def test_links_dropped_from_the_queue_are_fetched_if_their_rule_was_wrong(
+    tmp_path: Path, exploration: str, is_resumable: bool
+):
+    """In the second half of the topics each post has its own page. The rule is switched off, and all are fetched."""
+    with Site() as site:
+        build(site, lambda topic, n: f"/topic/{topic}" if topic < N_TOPICS / 2 else post(topic, n))
+        model = forum_model(tmp_path / "model", site.host)
+        jobs = {"JOBDIR": tmp_path / "job"} if is_resumable else {}
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=exploration, **SLOWLY, **jobs)
+    own = [post(t, n) for t in range(N_TOPICS // 2, N_TOPICS) for n in range(POSTS)]
+    assert [status(crawl, path) for path in own] == [200] * len(own)
+    assert [status(crawl, f"/topic/{t}") for t in range(N_TOPICS)] == [200] * N_TOPICS
+    assert "switched off" in crawl.log
+
+
+def test_a_topic_that_fails_does_not_take_its_posts_along(tmp_path: Path):
+    """Nothing was seen on the page of the topic, so its posts are fetched."""
+    with Site() as site:
+        build(site, lambda topic, n: f"/topic/{topic}")
+        site.page("/topic/3", status=500)
+        model = forum_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", **SLOWLY)
+    assert sum(status(crawl, post(3, n)) == 200 for n in range(POSTS)) == POSTS
+
+
+def links(url: str, *pages: str) -> list[Request]:
+    return [Request(url, meta={REFERRER_KEY: page}) for page in pages]
+
+
+def test_the_first_pages_of_each_link_are_known_and_memory_is_bounded():
+    """A link in the menu of all pages keeps the first ones; the oldest links are forgotten."""
+    known = LinkedOn()
+    menu = [f"http://a.example/{n}" for n in range(50)]
+    known.saw([*links("http://a.example/menu", *menu), Request("http://a.example/start")])
+    assert list(known.pages("http://a.example/menu")) == menu[:MAX_PAGES]
+    assert list(known.pages("http://a.example/start")) == []
+
+    for n in range(MAX_LINKS):
+        known.saw(links(f"http://a.example/{n}", "http://a.example/"))
+    assert list(known.pages("http://a.example/menu")) == []
+    assert list(known.pages(f"http://a.example/{MAX_LINKS - 1}")) == ["http://a.example/"]
