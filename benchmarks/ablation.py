@@ -96,7 +96,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "queries without semicolons": ((site_grammar, "MIN_URLS", math.inf),),
     "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
-    "no referrer rules": ((host_crawl, "learn_referrer_rules", _nothing),),
+    "no referrer rules": ((host_crawl, "learn_referrer_rules", lambda links, belief: {}),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
     "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),

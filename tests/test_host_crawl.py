@@ -51,7 +51,7 @@ def test_a_contradiction_costs_nothing_if_another_url_shows_the_page():
 def test_names_in_the_query_that_few_urls_have_are_not_known():
     """Seven URLs with a key are no evidence, eight are."""
     visits = [(n, f"/{n}?often=1") for n in range(8)] + [(n + 10, f"/{n}?seldom=1") for n in range(7)]
-    links = learn_links(crawl_of(visits), RuleEngine([]), Belief(RISKS["balanced"]))
+    links, _ = learn_links(crawl_of(visits), RuleEngine([]), Belief(RISKS["balanced"]))
 
     assert links.query_keys == {"often"}
 
@@ -76,5 +76,5 @@ def test_what_redirects_to_where_nobody_went_shows_what_its_form_shows():
     belief = Belief(RISKS["balanced"])
     rules, _ = learn_rules(crawl_of([*visits, *later]), belief, "verified")
 
-    assert len(learn_links(crawl, RuleEngine(rules), belief).referrer_rules) == 1
-    assert len(learn_links(crawl, RuleEngine([]), belief).referrer_rules) == 0
+    assert len(learn_links(crawl, RuleEngine(rules), belief)[0].referrer_rules) == 1
+    assert len(learn_links(crawl, RuleEngine([]), belief)[0].referrer_rules) == 0

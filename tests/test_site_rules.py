@@ -111,6 +111,21 @@ def test_rules_are_looked_up_by_shape():
     assert LINKS.coverage_of(f"{FORUM}/file/7/8") is None
 
 
+def test_values_that_page_and_link_share_are_one_value():
+    """A rule learnt in some sections speaks about all, but only about links to the very topic of the page."""
+    shapes = Shapes.learn([f"{FORUM}/forum/{n % 3}-section/topic/{n}/" for n in range(60)])
+    page = f"{FORUM}/forum/1-section/topic/7/?page=2"
+    on_page, link = shapes.of_link(page, f"{page}&post=70")
+    assert (written(on_page), written(link)) == ("/forum/=/=/=/?page==", "/forum/=/=/=/?page==&post=*")
+    assert shapes.of_link(
+        f"{FORUM}/forum/2-section/topic/9/?page=1", f"{FORUM}/forum/2-section/topic/9/?page=1&post=3"
+    ) == (
+        on_page,
+        link,
+    )
+    assert shapes.of_link(page, f"{FORUM}/forum/1-section/topic/9/?page=2&post=70")[1] != link
+
+
 @pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])
 def test_a_part_that_is_missing(part):
     """The error names the file and the missing part."""

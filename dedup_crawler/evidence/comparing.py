@@ -125,11 +125,14 @@ class PageEvidence:
     ) -> PageEvidence:
         """Read the pages of a crawl, in crawl order, which have no *rotating* text any more.
 
-        *links_of* reads the links of the page of a URL (:func:`dedup_crawler.labels.links.stored_links`).
+        *links_of* reads the links of the page of a URL (:func:`dedup_crawler.labels.links.stored_links`), which is not
+        asked about pages whose text could not be read.
         """
-        urls = [page.url for page in pages]
-        by_place = (lambda place: links_of(urls[place])) if links_of is not None else None
-        return cls(PageDigests(pages), rotating=rotating, links_of=by_place)
+        digests = PageDigests(pages)
+        if links_of is None:
+            return cls(digests, rotating=rotating)
+        urls = [page.url if page.main_text else "" for page in pages]
+        return cls(digests, rotating=rotating, links_of=lambda place: links_of(urls[place]) if urls[place] else ())
 
     def of(self, places: Sequence[int]) -> PageEvidence:
         """Return the evidence of some pages, renumbered by their position in *places*."""

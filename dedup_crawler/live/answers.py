@@ -61,8 +61,10 @@ class Answers:
         forms = marks.forms_of(request)
         explores = request.meta.get(marks.EXPLORES)
         if not forms and explores is None:
-            if not self._seen.is_local and response.status < 300:
-                self._overtakers.append(request.url)
+            if response.status < 300:
+                self._explorer.passed(request, response)
+                if not self._seen.is_local:
+                    self._overtakers.append(request.url)
             return None
         self._crawl.n_fetched += 1
         is_formed = marks.UNFORMED not in request.meta

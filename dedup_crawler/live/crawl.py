@@ -72,6 +72,8 @@ class FilteredCrawl:
             options.exploration,
             is_dry_run=options.is_dry_run,
         )
+        if self.learnt is not None:
+            self.explorer.covered.begin(())  # a model may have coverage rules at any time
         self.linked_on = LinkedOn()
         """Pages that hold each link."""
         self.n_fetched = 0

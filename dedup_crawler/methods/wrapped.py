@@ -236,6 +236,8 @@ class SwitchedOff(_Wrapped):
         if less == url:
             return url, ()
         left = self._left._fired(url, less, referrer)
+        if referrer is not None and less == referrer.form and self._left.leads_back_to(url, [referrer.url]) is not None:
+            return less, left  # a referrer rule has evidence of its own
         return (less, left) if self.off.isdisjoint(left) and set(left) <= set(fired) else (url, ())
 
     def _known_rules(self) -> Mapping[str, KnownRule]:

@@ -33,7 +33,8 @@ def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> H
     try:
         kept = _in_order(packs)
         pages = list(map(_page_of, kept))
-        data = TrainingData.of_pages(pages, cluster_labelled(pages))
+        links = {text.url: text.links for text in kept}
+        data = TrainingData.of_pages(pages, cluster_labelled(pages), links_of=lambda url: links.get(url, ()))
         model = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
         model.save(model_folder(folder, host))
     except Exception as error:  # noqa: BLE001 - one host must not end the job for all others

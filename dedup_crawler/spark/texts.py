@@ -11,19 +11,21 @@ import functools
 import json
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
 import zstandard
 from pyspark import TaskContext
 
+from dedup_crawler.labels.links import links_of
 from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store.rows import storable
 from dedup_crawler.spark.frames import Row
 from dedup_crawler.spark.inputs import Input, read_pages
 from dedup_crawler.spark.sampling import Shares, sort_of
+from dedup_crawler.urls.normal import host_of, normal_form
 
 PACKS = pa.schema([("host", pa.string()), ("n_letters", pa.int64()), ("texts", pa.binary())])
 """Columns of a data frame of packs: some texts of a host, and the number of their letters."""
@@ -50,6 +52,8 @@ class Text(NamedTuple):
     has_body: bool
     is_skipped: bool
     """True if its text could not be read."""
+    links: Sequence[str]
+    """Its links within the host."""
 
 
 def packs_of(number: int, source: Input, plan: Mapping[str, Shares], language: str) -> Iterator[Row]:
@@ -84,8 +88,13 @@ def texts_of(number: int, wanted: Iterable[tuple[str, int, Page]], language: str
                 digest=storable(text.digest if page.content else page.digest),
                 has_body=bool(page.content),
                 is_skipped=reason is not None,
+                links=[link for link in map(storable, links_of(page)) if _is_on(link, host)] if reason is None else [],
             ),
         )
+
+
+def _is_on(url: str, host: str) -> bool:
+    return host_of(normal_form(url)) == host
 
 
 def _wanted(source: Input, plan: Mapping[str, Shares]) -> Iterator[tuple[str, int, Page]]:

@@ -61,7 +61,7 @@ class CoveredTests:
         self._on_verdict = on_verdict
         self._tested = tested
         self.shown: ShownText | None = None
-        """Texts of the fetched pages; None before the first covered URL."""
+        """Texts of the fetched pages; None before the first covered URL, unless the crawl learns."""
 
     def begin(self, pages: Iterable[tuple[bytes, FetchedPage]]) -> None:
         """Take in the kept *pages* before the first test."""

@@ -209,6 +209,11 @@ class Explorer:
         self.covered.n_answers += 1
         return self.took(forms, _page(request, response)) if forms else set()
 
+    def passed(self, request: Request, response: Response) -> None:
+        """Take in a page that answers for no form, such as those before the first model."""
+        if self._keeps_pages and self.covered.shown is not None:
+            self.covered.saw(_page(request, response))
+
     def took(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
         """Take *page* for that of *forms*; return those for which it is a wall."""
         host = _host(page)

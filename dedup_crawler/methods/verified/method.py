@@ -125,6 +125,7 @@ class Verified(Canonicalizer):
         rules: list[AnyRule] = []
         self.candidates_: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
+        linked: dict[str, list[tuple[int, int]]] = {}  # referrer rule -> pages and links on them, by their places
         proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
         for host, places in sorted(places_of.items()):
             crawl = HostCrawl(
@@ -143,7 +144,11 @@ class Verified(Canonicalizer):
             engine = RuleEngine(found, n_remembered=_N_REMEMBERED)
             # a URL that a candidate merges with another one is no other way to a page, either
             engine_of_all = RuleEngine([*found, *candidates], n_remembered=_N_REMEMBERED) if candidates else engine
-            self.links_[host] = learn_links(crawl, engine_of_all, belief)
+            self.links_[host], back = learn_links(crawl, engine_of_all, belief)
+            linked |= {
+                site_identifier(host, rule): [(places[page], places[place]) for page, place in pairs]
+                for rule, pairs in back.items()
+            }
             self.n_tried_ += belief.n_tried
             refused += belief.refused.values()
         self.refused_ = refusals_of(refused)
@@ -155,7 +160,7 @@ class Verified(Canonicalizer):
         self._note_kinds_of_links()
         self.site_text = None
         if (evidence := self._evidence) is not None:
-            self.site_text = site_text_with_habits(self.with_candidates(), as_crawled, evidence)
+            self.site_text = site_text_with_habits(self.with_candidates(), as_crawled, evidence, linked)
 
     @staticmethod
     def _links_on(
@@ -203,11 +208,17 @@ class Verified(Canonicalizer):
         return form if is_plain else self.reading_.write(form, url)
 
     def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
-        """First of the *pages* to which their link *url* leads back by a referrer rule, if any."""
+        """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
+
+        Pages whose own links never lead back come first: the others may have been fetched under many URLs.
+        """
         if not self._looks_back:
             return None
         read = self.reading_.read(url)
-        return next((page for page in pages if self._again(read, Referrer(page, page)) is not None), None)
+        found = [page for page in pages if self._again(read, Referrer(page, page)) is not None]
+        links = self._links_of(read)
+        last = (page for page in found if not links.may_lead_back(self.reading_.read(page)))
+        return next(last, found[0] if found else None)
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The referrer rule by which *url* leads back to the page that holds it; both are on one host."""
@@ -223,8 +234,9 @@ class Verified(Canonicalizer):
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         alias, read = self._alias_fired(url), self.reading_.read(url)
-        if referrer is not None and (again := self._again(read, referrer)) is not None:
-            return (*alias, site_identifier(host_of(read), again))
+        if referrer is not None and form == referrer.form and form != self._form(url, None):
+            again = self._again(read, referrer)
+            return (*alias, site_identifier(host_of(read), again)) if again is not None else alias
         form = self.reading_.read(form)
         if read == form:
             return alias

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +20,16 @@ MAX_OF_GROUP = 8
 """Most pairs of one merge group among them."""
 
 
-def site_text_with_habits(method: Canonicalizer, urls: Sequence[str], evidence: PageEvidence) -> SiteText:
-    """The text of the site with the habits of the rules of a fitted method; *urls* are in normal form."""
+def site_text_with_habits(
+    method: Canonicalizer,
+    urls: Sequence[str],
+    evidence: PageEvidence,
+    linked: Mapping[str, Sequence[tuple[int, int]]],
+) -> SiteText:
+    """The text of the site with the habits of the rules of a fitted method; *urls* are in normal form.
+
+    *linked* has the pairs of pages of each referrer rule, by their places.
+    """
     first: dict[str, int] = {}
     pairs_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
     n_of: Counter[tuple[str, str]] = Counter()
@@ -34,4 +42,6 @@ def site_text_with_habits(method: Canonicalizer, urls: Sequence[str], evidence: 
             if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
                 n_of[rule, form] += 1
                 pairs_of[rule].append((owner, place))
+    for rule, pairs in linked.items():
+        pairs_of[rule] += pairs[:: max(1, len(pairs) // MAX_PAIRS)][:MAX_PAIRS]
     return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})

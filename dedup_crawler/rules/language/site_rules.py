@@ -34,6 +34,9 @@ MAX_URL = 300
 SAME = "="
 """Stands in the shapes of a page and a link for a value that both share."""
 
+STRUCTURAL = frozenset({"path.length", "slash", "ext"})
+"""Keys whose values name nothing."""
+
 Shape = tuple[tuple[str, str], ...]
 Said = TypeVar("Said")
 
@@ -72,10 +75,10 @@ class Shapes:
     def of_link(self, page: str, url: str) -> tuple[Shape, Shape]:
         """Shapes of a page and of the link *url* on it, with :data:`SAME` for values that both share.
 
-        Not for the number of path parts, nor for a section: a first path part that stays in shapes.
+        Not for the number of path parts, a slash at the end, an extension or a section: a first path part that stays.
         """
         values, other = values_of(url), values_of(page)
-        kept = {"path.length", *self._section(values)}
+        kept = STRUCTURAL.union(self._section(values))
         same = {key for key, value in values.items() if key not in kept and other.get(key, STAR) == value}
         return self._written(other, same), self._written(values, same)
 
@@ -187,11 +190,20 @@ class HostLinks:
 
     def may_lead_back(self, url: str) -> bool:
         """Return True if *url* leads back on some pages."""
-        return bool(self.referrer_rules) and tuple(key for key, _ in self.shapes.of(url)) in self._keys_back
+        if not self.referrer_rules:
+            return False
+        keys, values = zip(*self.shapes.of(url), strict=True)
+        links = self._links_back.get(keys, ())
+        return any(all(map(_may_be, link, values)) for link in links)
 
     @cached_property
-    def _keys_back(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(tuple(key for key, _ in link) for _, link in self.referrer_rules)
+    def _links_back(self) -> Mapping[tuple[str, ...], set[tuple[str, ...]]]:
+        """Keys of the shape of a link -> values of such shapes."""
+        found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+        for _, link in self.referrer_rules:
+            keys, values = zip(*link, strict=True)
+            found.setdefault(keys, set()).add(values)
+        return found
 
     def coverage_of(self, url: str) -> CoverageRule | None:
         """The rule that covers *url*."""
@@ -233,6 +245,10 @@ class HostLinks:
 
 NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
 """No link rules."""
+
+
+def _may_be(known: str, value: str) -> bool:
+    return known in (SAME, value)
 
 
 def _shape_and_counts(entry: JsonValue) -> tuple[Shape, MergeEvidence, int]:

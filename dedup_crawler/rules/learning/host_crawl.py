@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.language.site_rules import HostLinks, Shape, Shapes
+from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Shape, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
@@ -25,7 +25,7 @@ MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
 MAX_KINDS = 10
 """Most kinds of URLs whose pages are searched for links."""
-MAX_READ = 60
+MAX_READ = 40
 """Most pages of a kind that are searched for links, of those that other URLs show, and of others."""
 MAX_WRONG = 0.1
 """Largest share (0-1) of wrong groups with which the order of queries does not matter."""
@@ -75,8 +75,13 @@ def learn_rules(
     return rules, learner.candidates()
 
 
-def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLinks:
-    """Learn the link rules, and the query names and order to which rules apply."""
+def learn_links(
+    crawl: HostCrawl, engine: RuleEngine, belief: Belief
+) -> tuple[HostLinks, dict[ReferrerRule, list[tuple[int, int]]]]:
+    """Learn the link rules, and the query names and order to which rules apply.
+
+    Referrer rules also come with their evidence: pairs of a page and a link on it.
+    """
     forms = [engine.form(url) for url in crawl.urls]
     shapes = Shapes.learn(crawl.urls)
     place_of: dict[str, int] = {}
@@ -88,7 +93,7 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
         forms=forms,
         pages=pages,
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
-        linked=_linked(crawl, forms, pages, shapes, place_of),
+        linked=_linked(crawl, pages, shapes, place_of),
         of_link=lambda page, place: shapes.of_link(crawl.urls[page], crawl.urls[place]),
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
@@ -97,33 +102,33 @@ def learn_links(crawl: HostCrawl, engine: RuleEngine, belief: Belief) -> HostLin
     )
     sorted_urls = [read_url(url, KEY_VALUES)[0] for url in crawl.urls]
     order = evidence_of_order(sorted_urls, crawl)
-    return HostLinks(
+    back = learn_referrer_rules(links, belief)
+    found = HostLinks(
         query_keys=_common_query_keys(crawl.urls),
         is_ordered=order_matters(order),
         shapes=shapes,
-        referrer_rules={(rule.referrer, rule.shape): rule for rule in learn_referrer_rules(links, belief)},
+        referrer_rules={(rule.referrer, rule.shape): rule for rule in back},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},
     )
+    return found, back
 
 
 def _linked(
-    crawl: HostCrawl, forms: Sequence[str], pages: Sequence[int], shapes: Shapes, place_of: Mapping[str, int]
+    crawl: HostCrawl, pages: Sequence[int], shapes: Shapes, place_of: Mapping[str, int]
 ) -> set[tuple[int, int]]:
     """Links on a sample of the pages, as places of the page and of the link; crawled links only.
 
-    The sample is taken from the kinds of URLs whose pages other URLs show as well, for a reason that no rule knows:
-    of each kind some of these pages, and as many others.
+    The sample is taken from the kinds of URLs whose pages other URLs show as well: of each kind some of these pages,
+    and as many others.
     """
     if crawl.links_on is None:
         return set()
-    forms_of: dict[int, set[str]] = defaultdict(set)
-    for place, page in enumerate(pages):
-        forms_of[page].add(forms[place])
+    n_urls = Counter(pages)
     twice: dict[Shape, list[int]] = defaultdict(list)
     once: dict[Shape, list[int]] = defaultdict(list)
     for place, (page, target) in enumerate(zip(pages, crawl.targets, strict=True)):
         if target is None:
-            (twice if len(forms_of[page]) > 1 else once)[shapes.kind_of(crawl.urls[place])].append(place)
+            (twice if n_urls[page] > 1 else once)[shapes.kind_of(crawl.urls[place])].append(place)
     found: set[tuple[int, int]] = set()
     for kind in sorted(twice, key=lambda kind: (-len(twice[kind]), twice[kind]))[:MAX_KINDS]:
         if len(twice[kind]) >= MIN_GROUPS:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.language.rule import STAR
-from dedup_crawler.rules.language.site_rules import CoverageRule, HostAlias, ReferrerRule, Shape
+from dedup_crawler.rules.language.site_rules import STRUCTURAL, CoverageRule, HostAlias, ReferrerRule, Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence, PairJudge
 from dedup_crawler.urls.normal import host_of
@@ -128,26 +128,30 @@ class Links:
     """Pages that are only error messages. Nothing is lost if a coverage rule skips them."""
 
 
-def learn_referrer_rules(links: Links, belief: Belief) -> list[ReferrerRule]:
-    """Learn referrer rules; only links that no other rule explains count.
+def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, list[tuple[int, int]]]:
+    """Learn referrer rules, each with its pairs of a page and a link on it.
 
-    Links that name something have one of many values for themselves. For others, such as ``tab=files``, small
-    differences count as well: they may be all that such a value changes.
+    Links that name something have one of many values for themselves. Those that another rule explains count as well:
+    the referrer rule stays if that rule turns out wrong. For other links, such as ``tab=files``, small differences
+    count, which may be all that such a value changes.
     """
     trials: dict[tuple[Shape, Shape], list[tuple[int, int]]] = defaultdict(list)
     first = {(referrer, place) for place, referrer in enumerate(links.referrers) if referrer >= 0}
     for page, place in sorted(first.union(links.linked)):
         is_known = min(links.pages[place], links.pages[page]) >= 0
-        if is_known and links.forms[place] != links.forms[page]:
+        if is_known:
             trials[links.of_link(page, place)].append((page, place))
-    found = []
-    for shapes, pairs in sorted(trials.items()):
-        is_name = any(value == STAR for _, value in shapes[1])
+    found = {}
+    for shapes, every in sorted(trials.items()):
+        is_name = any(value == STAR for key, value in shapes[1] if key not in STRUCTURAL)
+        pairs = every if is_name else [pair for pair in every if len({links.forms[place] for place in pair}) > 1]
+        if not pairs:
+            continue
         evidence, n_urls = _evidence_of_links(links, pairs, links.evidence if is_name else None)
         if evidence.n_groups >= MIN_GROUPS:
             rule = ReferrerRule(*shapes, evidence, n_urls)
             if belief.believes(rule, Evidence.of(evidence)):
-                found.append(rule)
+                found[rule] = pairs
     return found
 
 
