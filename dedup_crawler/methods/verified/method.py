@@ -6,7 +6,7 @@ import copy
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +135,9 @@ class Verified(Canonicalizer):
                 [each and read(each) for each in map(targets.__getitem__, places)],
                 [each and read(normal_form(each)) for each in map(referrers.__getitem__, places)],
                 self._evidence.of(places) if self._evidence is not None else None,
-                partial(self._links_on, self._evidence, read, places) if self._evidence is not None else None,
+                partial(_links_on, self._evidence, cache(lambda url: read(normal_form(url))), places)
+                if self._evidence is not None
+                else None,
             )
             belief = Belief(RISKS[self.risk])
             found, candidates = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
@@ -161,12 +163,6 @@ class Verified(Canonicalizer):
         self.site_text = None
         if (evidence := self._evidence) is not None:
             self.site_text = site_text_with_habits(self.with_candidates(), as_crawled, evidence, linked)
-
-    @staticmethod
-    def _links_on(
-        evidence: PageEvidence, read: Callable[[str], str], places: Sequence[int], place: int
-    ) -> Iterator[str]:
-        return (read(normal_form(url)) for url in evidence.links_on(places[place]))
 
     def _engine_of_all(self) -> RuleEngine:
         engine = RuleEngine([*self.engine_.rules, *self.candidates_], query_keys=self._query_keys())
@@ -371,3 +367,8 @@ def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:
         places[host_of(url)].append(place)
     places.pop("", None)
     return places
+
+
+def _links_on(evidence: PageEvidence, read: Callable[[str], str], places: Sequence[int], place: int) -> Iterator[str]:
+    """Links on a page of one host, as *read* reads URLs; *places* are those of the pages of the host."""
+    return map(read, evidence.links_on(places[place]))

@@ -77,7 +77,7 @@ def learn_rules(
 
 def learn_links(
     crawl: HostCrawl, engine: RuleEngine, belief: Belief
-) -> tuple[HostLinks, dict[ReferrerRule, list[tuple[int, int]]]]:
+) -> tuple[HostLinks, dict[ReferrerRule, Sequence[tuple[int, int]]]]:
     """Learn the link rules, and the query names and order to which rules apply.
 
     Referrer rules also come with their evidence: pairs of a page and a link on it.

@@ -36,6 +36,11 @@ MAX_BEHIND = 0.5
 MIN_LINKED = 0.5
 """Smallest share (0-1) of URLs with a known referrer; with fewer, nobody knows what is found behind a shape."""
 
+MAX_PAIRS = 600
+"""Most links of one shape that are compared with the pages that hold them."""
+N_FIRST = 10
+"""Number of links after which most shapes are given up."""
+
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
 """One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
 _Found = set[tuple[int, int]]  # pairs of pages that two hosts show under one path
@@ -128,7 +133,7 @@ class Links:
     """Pages that are only error messages. Nothing is lost if a coverage rule skips them."""
 
 
-def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, list[tuple[int, int]]]:
+def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Sequence[tuple[int, int]]]:
     """Learn referrer rules, each with its pairs of a page and a link on it.
 
     Links that name something have one of many values for themselves. Those that another rule explains count as well:
@@ -141,30 +146,41 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, lis
         is_known = min(links.pages[place], links.pages[page]) >= 0
         if is_known:
             trials[links.of_link(page, place)].append((page, place))
-    found = {}
+    found: dict[ReferrerRule, Sequence[tuple[int, int]]] = {}
     for shapes, every in sorted(trials.items()):
         is_name = any(value == STAR for key, value in shapes[1] if key not in STRUCTURAL)
-        pairs = every if is_name else [pair for pair in every if len({links.forms[place] for place in pair}) > 1]
-        if not pairs:
+        pairs: Sequence[tuple[int, int]] = (
+            every if is_name else [pair for pair in every if len({links.forms[place] for place in pair}) > 1]
+        )
+        pairs = _evenly(pairs, MAX_PAIRS)
+        if not pairs or _fails_at_once(links, _evenly(pairs, N_FIRST), is_name=is_name):
             continue
-        evidence, n_urls = _evidence_of_links(links, pairs, links.evidence if is_name else None)
+        evidence = _evidence_of_links(links, pairs, is_name=is_name)
         if evidence.n_groups >= MIN_GROUPS:
-            rule = ReferrerRule(*shapes, evidence, n_urls)
+            rule = ReferrerRule(*shapes, evidence, len({place for _, place in every}))
             if belief.believes(rule, Evidence.of(evidence)):
                 found[rule] = pairs
     return found
 
 
-def _evidence_of_links(
-    links: Links, pairs: Sequence[tuple[int, int]], judge: PairJudge | None
-) -> tuple[MergeEvidence, int]:
-    """Count the pages that hold these links as merge groups; and the links. Silent pairs do not count."""
+def _fails_at_once(links: Links, pairs: Sequence[tuple[int, int]], *, is_name: bool) -> bool:
+    """Return True if some pairs are mostly wrong, as those of menus are: most shapes need no more comparisons."""
+    found = _evidence_of_links(links, pairs, is_name=is_name)
+    return 2 * found.n_wrong > found.n_groups
+
+
+def _evenly(pairs: Sequence[tuple[int, int]], n: int) -> Sequence[tuple[int, int]]:
+    return pairs if len(pairs) <= n else [pairs[i * len(pairs) // n] for i in range(n)]
+
+
+def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]], *, is_name: bool) -> MergeEvidence:
+    """Count the pages that hold these links as merge groups. Silent pairs do not count."""
     verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
-    if judge is not None and 0 in verdicts:
+    if is_name and links.evidence is not None and 0 in verdicts:
         asked = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if not verdict]
         groups = [page for page, _ in asked]
         n_same = len({page for page, _ in pairs}.difference(groups))
-        judged = iter(judge.judge(asked, groups, n_same))
+        judged = iter(links.evidence.judge(asked, groups, n_same))
         verdicts = [verdict or next(judged) for verdict in verdicts]
     is_wrong: dict[int, bool] = defaultdict(bool)
     for (page, _), verdict in zip(pairs, verdicts, strict=True):
@@ -173,7 +189,7 @@ def _evidence_of_links(
     counts = Counter(verdicts)
     n_links = counts[0] + counts[1]
     n_wrong = max(sum(is_wrong.values()), -(-counts[0] * len(is_wrong) // max(1, n_links)))
-    return MergeEvidence(len(is_wrong), n_wrong), n_links
+    return MergeEvidence(len(is_wrong), n_wrong)
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
