@@ -25,7 +25,7 @@ MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
 MAX_KINDS = 10
 """Most kinds of URLs whose pages are searched for links."""
-MAX_READ = 40
+MAX_READ = 30
 """Most pages of a kind that are searched for links, of those that other URLs show, and of others."""
 MAX_WRONG = 0.1
 """Largest share (0-1) of wrong groups with which the order of queries does not matter."""

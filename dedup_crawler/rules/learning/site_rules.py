@@ -152,8 +152,10 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
         pairs: Sequence[tuple[int, int]] = (
             every if is_name else [pair for pair in every if len({links.forms[place] for place in pair}) > 1]
         )
+        if len({page for page, _ in pairs}) < MIN_GROUPS:
+            continue
         pairs = _evenly(pairs, MAX_PAIRS)
-        if not pairs or _fails_at_once(links, _evenly(pairs, N_FIRST), is_name=is_name):
+        if _fails_at_once(links, _evenly(pairs, N_FIRST), is_name=is_name):
             continue
         evidence = _evidence_of_links(links, pairs, is_name=is_name)
         if evidence.n_groups >= MIN_GROUPS:
