@@ -15,7 +15,8 @@ from scrapy import Request
 
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY
 from dedup_crawler.live.requests.linked_on import MAX_LINKS, MAX_PAGES, LinkedOn
-from dedup_crawler.methods import make_method
+from dedup_crawler.methods import Referrer, make_method
+from dedup_crawler.methods.wrapped import without
 from live_site import Site, walk
 from test_faults_exploration import SLOWLY, status
 
@@ -132,3 +133,39 @@ def test_the_first_pages_of_each_link_are_known_and_memory_is_bounded():
         known.saw(links(f"http://a.example/{n}", "http://a.example/"))
     assert list(known.pages("http://a.example/menu")) == []
     assert list(known.pages(f"http://a.example/{MAX_LINKS - 1}")) == ["http://a.example/"]
+
+
+def test_the_target_of_a_redirect_is_no_link_on_the_page(tmp_path: Path):
+    """Each topic links to an archive, which redirects to a post with a page of its own. All of these are reached."""
+    with Site() as site:
+        build(site, lambda topic, n: f"/topic/{topic}")
+        for t in range(N_TOPICS):
+            for path in (f"/topic/{t}", *[post(t, n) for n in range(POSTS)]):
+                site.page(path, *[post(t, n) for n in range(POSTS)], f"/archive/{t}", html=text(f"/topic/{t}"))
+            site.redirect(f"/archive/{t}", f"/post/{9000 + t}")
+            site.page(f"/post/{9000 + t}", html=text(f"/post/{9000 + t}"))
+        model = forum_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", **SLOWLY)
+    assert all(site.count(f"/post/{9000 + t}") for t in range(N_TOPICS))
+    assert "dedup/explored/disagree" not in crawl.stats
+
+
+def test_a_referrer_rule_stays_when_the_rule_that_explains_its_links_is_switched_off():
+    """Posts lose their `post`, by a rule of all sections. Without it only links on their topics lead to these."""
+    host = "http://forum.example"
+    urls, pages, referrers = [f"{host}/"], [0], [None]
+    for topic in range(60):
+        place = f"{host}/topic/{topic}"
+        urls += [place, *(f"{place}?post={3 * topic + n}" for n in range(3))]
+        pages += [1 + topic] * 4
+        referrers += [urls[0], *[place] * 3]
+    model = make_method("verified").fit(urls, pages, referrers)
+    (drop,) = [rule for rule, said in model.rule_sentences().items() if said.startswith("drop `post`")]
+    link, page = f"{host}/topic/500?post=7", f"{host}/topic/500"
+    assert model.canonicalize(link) == page
+
+    rest = without(model, {drop})
+    assert rest.canonicalize(link) == link
+    assert rest.canonicalize(link, Referrer(page, page)) == page
+    assert rest.leads_back_to(link, [f"{host}/", page]) == page
+    assert rest.leads_back_to(link, [f"{host}/", f"{host}/topic/501"]) is None
