@@ -17,7 +17,7 @@ from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Pai
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
-from dedup_crawler.rules.learning.site_rules import Links, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
 
@@ -132,15 +132,10 @@ def _linked(
     found: set[tuple[int, int]] = set()
     for kind in sorted(twice, key=lambda kind: (-len(twice[kind]), twice[kind]))[:MAX_KINDS]:
         if len(twice[kind]) >= MIN_GROUPS:
-            for place in (*_evenly(twice[kind], MAX_READ), *_evenly(once.get(kind, ()), MAX_READ)):
+            for place in (*evenly(twice[kind], MAX_READ), *evenly(once.get(kind, ()), MAX_READ)):
                 linked = (place_of.get(url, place) for url in crawl.links_on(place))
                 found.update((place, other) for other in linked if other != place)
     return found
-
-
-def _evenly(places: Sequence[int], n: int) -> Sequence[int]:
-    """At most *n* of the places, evenly spaced."""
-    return places if len(places) <= n else [places[i * len(places) // n] for i in range(n)]
 
 
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:

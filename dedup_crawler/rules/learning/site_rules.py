@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dedup_crawler.rules.language.rule import STAR
 from dedup_crawler.rules.language.site_rules import STRUCTURAL, CoverageRule, HostAlias, ReferrerRule, Shape
@@ -43,6 +44,7 @@ N_FIRST = 10
 
 Way = tuple[Shape, "tuple[Shape, str] | None", str]
 """One way to a page: the shape of a URL; shape and form of the URL that it redirects to; and its form."""
+_Any = TypeVar("_Any")
 _Found = set[tuple[int, int]]  # pairs of pages that two hosts show under one path
 
 
@@ -143,8 +145,7 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
     trials: dict[tuple[Shape, Shape], list[tuple[int, int]]] = defaultdict(list)
     first = {(referrer, place) for place, referrer in enumerate(links.referrers) if referrer >= 0}
     for page, place in sorted(first.union(links.linked)):
-        is_known = min(links.pages[place], links.pages[page]) >= 0
-        if is_known:
+        if min(links.pages[place], links.pages[page]) >= 0:
             trials[links.of_link(page, place)].append((page, place))
     found: dict[ReferrerRule, Sequence[tuple[int, int]]] = {}
     for shapes, every in sorted(trials.items()):
@@ -154,8 +155,8 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
         )
         if len({page for page, _ in pairs}) < MIN_GROUPS:
             continue
-        pairs = _evenly(pairs, MAX_PAIRS)
-        if _fails_at_once(links, _evenly(pairs, N_FIRST), is_name=is_name):
+        pairs = evenly(pairs, MAX_PAIRS)
+        if _fails_at_once(links, evenly(pairs, N_FIRST), is_name=is_name):
             continue
         evidence = _evidence_of_links(links, pairs, is_name=is_name)
         if evidence.n_groups >= MIN_GROUPS:
@@ -171,8 +172,9 @@ def _fails_at_once(links: Links, pairs: Sequence[tuple[int, int]], *, is_name: b
     return 2 * found.n_wrong > found.n_groups
 
 
-def _evenly(pairs: Sequence[tuple[int, int]], n: int) -> Sequence[tuple[int, int]]:
-    return pairs if len(pairs) <= n else [pairs[i * len(pairs) // n] for i in range(n)]
+def evenly(some: Sequence[_Any], n: int) -> Sequence[_Any]:
+    """At most *n* of the entries, evenly spaced."""
+    return some if len(some) <= n else [some[i * len(some) // n] for i in range(n)]
 
 
 def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]], *, is_name: bool) -> MergeEvidence:
