@@ -297,7 +297,7 @@ def test_packs_hold_few_texts_of_one_host():
 
     def text(n, length):
         return Text(
-            0, n, f"u{n}", 200, None, None, "title", "x" * length, None, has_body=True, is_skipped=False, links=()
+            0, n, f"u{n}", 200, None, None, "title", "x" * length, None, has_body=True, is_skipped=False, links=[]
         )
 
     given = [(f"host{draw.randrange(40)}", text(n, draw.choice([9, 300_000]))) for n in range(400)]

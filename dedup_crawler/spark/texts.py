@@ -28,7 +28,7 @@ from dedup_crawler.spark.sampling import Shares, sort_of
 from dedup_crawler.urls.normal import host_of, normal_form
 
 PACKS = pa.schema([("host", pa.string()), ("n_letters", pa.int64()), ("texts", pa.binary())])
-"""Columns of a data frame of packs: some texts of a host, and the number of their letters."""
+"""Columns of a data frame of packs: some texts of a host, and the number of letters of them and of their links."""
 
 _MAX_TEXTS = 1000  # of a pack
 _MAX_LETTERS = 2**20  # of a pack, and one text more
@@ -136,8 +136,9 @@ def packed(texts: Iterable[tuple[str, Text]]) -> Iterator[Row]:
 
     for host, text in texts:
         waiting[host].append(text)
-        n_letters[host] += len(text.main_text)
-        n_waiting += len(text.main_text)
+        n_of_text = len(text.main_text) + sum(map(len, text.links))
+        n_letters[host] += n_of_text
+        n_waiting += n_of_text
         if len(waiting[host]) >= _MAX_TEXTS or n_letters[host] >= _MAX_LETTERS:
             n_waiting -= n_letters[host]
             yield pack(host)
