@@ -162,6 +162,7 @@ class SwitchedOff(_Wrapped):
     A URL on which none of these rules fired keeps its form. Any other URL gets the form that the method gives without
     them, but only if all rules that lead to it fired before, too. Otherwise another rule has stepped in, about which
     nobody knows more, and the URL keeps its normal form. It also does so if the new form would not be its own form.
+    A referrer rule may step in: it was learnt from links that the rules before it explain as well.
     """
 
     name = "switched-off"
@@ -236,9 +237,11 @@ class SwitchedOff(_Wrapped):
         if less == url:
             return url, ()
         left = self._left._fired(url, less, referrer)
-        if referrer is not None and less == referrer.form and self._left.leads_back_to(url, [referrer.url]) is not None:
-            return less, left  # a referrer rule has evidence of its own
-        return (less, left) if self.off.isdisjoint(left) and set(left) <= set(fired) else (url, ())
+        if not self.off.isdisjoint(left):
+            return url, ()
+        # a referrer rule has evidence of its own
+        leads_back = referrer is not None and self._left.leads_back_to(url, [referrer.url]) is not None
+        return (less, left) if leads_back or set(left) <= set(fired) else (url, ())
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
         return {known: rule for known, rule in self.model._known_rules().items() if known not in self.off}
