@@ -15,7 +15,7 @@ from dedup_crawler.live.collecting.response_page import REFERRER_KEY
 MAX_LINKS = 50_000
 """Most links whose pages are known; the oldest are forgotten first."""
 MAX_PAGES = 8
-"""Most pages of one link: links on more pages, as in menus, do not lead back."""
+"""Most pages that are known of one link, such as one in the menu of all pages: the first ones."""
 
 
 class LinkedOn:
