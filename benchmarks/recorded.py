@@ -6,17 +6,27 @@ import atexit
 import gzip
 import json
 import random
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import sys
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
 from dedup_crawler.evaluation.quality import read_truth
-from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.evaluation.simulated_crawl import (
+    CrawlOutcome,
+    LinksOf,
+    Visit,
+    by_normal_form,
+    crawl_on,
+    replay,
+    visits,
+)
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.links import stored_links
-from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import normal_form
@@ -41,6 +51,8 @@ class Crawl:
     """Our labels of the training part alone; of a mirror, its hashes."""
     evidence: PageEvidence | None = None
     """Evidence of the training part; None for a mirror."""
+    links_of: LinksOf | None = None
+    """Reads the links on the page of a URL; None for a mirror."""
 
     @property
     def cut(self) -> int:
@@ -66,7 +78,13 @@ class Crawl:
             self.pages[n:],
             crawled_urls=self.urls[:n],
             crawled_clusters=set(self.pages[:n]),
+            links_of=self.links_of,
         )
+
+    def visits(self, method: Canonicalizer) -> Iterator[Visit]:
+        """Decide about the URLs of the test part."""
+        n = self.cut
+        return visits(method, self.urls[n:], self.referrers[n:], crawled_urls=self.urls[:n], links_of=self.links_of)
 
 
 @dataclass(frozen=True)
@@ -94,25 +112,16 @@ class Continued:
 def continued(method: Canonicalizer, crawl: Crawl) -> Continued:
     """Continue a crawl as :func:`~dedup_crawler.evaluation.simulated_crawl.crawl_on`, with details."""
     n = crawl.cut
-    form_of = dict(zip(crawl.urls[:n], method.canonicalize_many(crawl.urls[:n]), strict=True))
-    first = {form: url for url, form in reversed(form_of.items())}
     known = set(crawl.pages[:n])
     fetched, dropped, useless = [], [], []
-    for place in range(n, len(crawl.urls)):
-        url, referrer = crawl.urls[place], crawl.referrers[place]
-        found_on = form_of.get(referrer) if referrer is not None else None
-        form = method.canonicalize(url, Referrer(referrer, found_on) if referrer and found_on is not None else None)
-        if method.is_covered(url):
-            dropped.append(Drop(place, form, None))
-        elif form in first:
-            dropped.append(Drop(place, form, first[form]))
-        else:
-            first[form] = url
-            form_of[url] = form
+    for place, visit in enumerate(crawl.visits(method), n):
+        if visit.is_fetched:
             fetched.append(place)
             if crawl.pages[place] in known:
                 useless.append(place)
             known.add(crawl.pages[place])
+        else:
+            dropped.append(Drop(place, visit.form, None if visit.is_covered else visit.same))
     return Continued(fetched, dropped, useless, frozenset(set(crawl.pages[n:]) - known))
 
 
@@ -124,11 +133,12 @@ def labelled_pages(name: str, sites: Path, databases: Path) -> tuple[list[Labell
     return [page for page in pages if page.url in truth], truth
 
 
-def links_in(database: Path) -> Callable[[str], Iterable[str]]:
+def links_in(database: Path) -> LinksOf:
     """Return a reader of the links on the pages of a database, which stays open until the program ends."""
     store = PageStore(database, create=False)
     atexit.register(store.close)
-    return stored_links(store)
+    links_of = stored_links(store)
+    return cache(lambda url: tuple(map(sys.intern, links_of(url))))
 
 
 def judged(name: str, pages: Sequence[LabelledPage], truth: dict[str, str]) -> JudgedCrawl:
@@ -142,7 +152,7 @@ def site(
     truth: dict[str, str],
     n_learnt: int | None = None,
     labels: Sequence[int] | None = None,
-    links_of: Callable[[str], Iterable[str]] | None = None,
+    links_of: LinksOf | None = None,
 ) -> Crawl:
     """Return a site in the order of *pages*, its first *n_learnt* (default: three quarters) labelled by us.
 
@@ -157,6 +167,7 @@ def site(
         [truth[page.url] for page in pages],
         labels or cluster_labelled(pages[:n_learnt]),
         PageEvidence.of_pages(pages[:n_learnt], links_of=links_of),
+        links_of and by_normal_form(links_of, pages),
     )
 
 

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from scrapy import Request
 
-from dedup_crawler.live.collecting.response_page import REFERRER_KEY
-from dedup_crawler.live.requests.linked_on import MAX_LINKS, MAX_PAGES, LinkedOn
 from dedup_crawler.methods import Referrer, make_method
 from dedup_crawler.methods.wrapped import without
+from dedup_crawler.urls.linked_on import MAX_LINKS, MAX_PAGES, LinkedOn
 from live_site import Site, walk
 from test_faults_exploration import SLOWLY, status
 
@@ -117,20 +115,16 @@ def test_a_topic_that_fails_does_not_take_its_posts_along(tmp_path: Path):
     assert sum(status(crawl, post(3, n)) == 200 for n in range(POSTS)) == POSTS
 
 
-def links(url: str, *pages: str) -> list[Request]:
-    return [Request(url, meta={REFERRER_KEY: page}) for page in pages]
-
-
 def test_the_first_pages_of_each_link_are_known_and_memory_is_bounded():
     """A link in the menu of all pages keeps the first ones; the oldest links are forgotten."""
     known = LinkedOn()
     menu = [f"http://a.example/{n}" for n in range(50)]
-    known.saw([*links("http://a.example/menu", *menu), Request("http://a.example/start")])
+    for page in menu:
+        known.saw(["http://a.example/menu"], page)
     assert list(known.pages("http://a.example/menu")) == menu[:MAX_PAGES]
     assert list(known.pages("http://a.example/start")) == []
 
-    for n in range(MAX_LINKS):
-        known.saw(links(f"http://a.example/{n}", "http://a.example/"))
+    known.saw([f"http://a.example/{n}" for n in range(MAX_LINKS)], "http://a.example/")
     assert list(known.pages("http://a.example/menu")) == []
     assert list(known.pages(f"http://a.example/{MAX_LINKS - 1}")) == ["http://a.example/"]
 

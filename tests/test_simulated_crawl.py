@@ -138,6 +138,38 @@ def test_a_dropped_page_is_nobodys_referrer():
     assert (go_on(chain).n_fetched, go_on(chain).n_lost) == (2, 0)
 
 
+class LooksBack(Told):
+    """Posts lead back to the topic that holds them, which is known by its links."""
+
+    looks_back = True
+    hosts = frozenset({"a.example"})
+
+    def canonicalize(self, url, referrer=None):
+        """Return the referrer's form for a post on a topic."""
+        return super().canonicalize(url, referrer if referrer and "/topic/" in referrer.url else None)
+
+    def leads_back_to(self, url, pages):
+        """Return the first topic, for a post."""
+        return next((page for page in pages if "/topic/" in page), None) if "/post/" in url else None
+
+
+def test_a_crawl_that_goes_on_knows_all_pages_that_hold_a_link():
+    """A post was found first on the page of its author. It leads back to its topic, once that is fetched."""
+    author, topic, *posts = (f"http://a.example{path}" for path in ("/author", "/topic/1", "/post/1", "/post/2"))
+    linked = {author: posts, topic: [posts[1]]}
+    outcome = crawl_on(
+        LooksBack(),
+        [posts[0], topic, posts[1]],
+        [author, author, author],
+        [1, 2, 2],
+        crawled_urls=[author],
+        crawled_clusters=[0],
+        links_of=lambda page: linked.get(page, ()),
+    )
+
+    assert (outcome.n_fetched, outcome.n_lost, outcome.saved) == (2, 0, 1.0)
+
+
 def test_covered_urls_are_not_fetched_and_hold_no_links():
     """A page shown only by covered URLs counts as lost; URLs found on it stand for themselves."""
     visits = [("/topic/1", None, 1), ("/member/1", None, 1), ("/member/2", None, 2), ("/post/5", "/member/1", 5)]

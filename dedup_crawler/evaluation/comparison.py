@@ -8,7 +8,7 @@ whole crawl.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import mean
@@ -19,12 +19,13 @@ from rich.table import Table
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality
-from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, LinksOf, by_normal_form, crawl_on, replay
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.json_values import JsonValue, read_json_file
 from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.urls.normal import normal_form
 
 MAX_BYTES = 16 * 2**20
 MAX_SITES = 20
@@ -49,6 +50,8 @@ class JudgedCrawl:
     test_pages: Sequence[Hashable]
     evidence: PageEvidence
     """Compares the pages of the training part."""
+    links_of: LinksOf | None = None
+    """Reads the links on the page of a URL in normal form."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def judged_crawl(
     pages: Sequence[LabelledPage],
     truth: Mapping[str, str] | None,
     train_fraction: float,
-    links_of: Callable[[str], Iterable[str]] | None = None,
+    links_of: LinksOf | None = None,
 ) -> JudgedCrawl:
     """Split a crawl (in crawl order) and choose its judge. *links_of* reads the links of the page of a URL.
 
@@ -111,6 +114,7 @@ def judged_crawl(
         training_pages=shown[:cut],
         test_pages=shown[cut:],
         evidence=PageEvidence.of_pages(known[:cut], links_of=links_of),
+        links_of=links_of and by_normal_form(links_of, known),
     )
 
 
@@ -135,11 +139,12 @@ def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> MethodRes
         cold=replay(forms, crawl.test_pages),
         warm=crawl_on(
             method,
-            crawl.test_urls,
-            crawl.test_referrers,
+            [normal_form(url) for url in crawl.test_urls],
+            [url and normal_form(url) for url in crawl.test_referrers],
             crawl.test_pages,
-            crawled_urls=[page.url for page in crawl.training],
+            crawled_urls=[normal_form(page.url) for page in crawl.training],
             crawled_clusters=set(crawl.training_pages),
+            links_of=crawl.links_of,
         ),
         normalization=normalization_quality(forms, crawl.test_pages),
         fit_s=fit_s,

@@ -3,15 +3,27 @@
 K. Xu, Z. Liu, J. Callan, SIGIR 2017, section 4: URLs come in crawl order; a URL with a seen form is not fetched.
 The paper starts with nothing seen (*cold*) and counts the clusters of the test pages. A user's crawl continues
 (*warm*): the forms of the training pages are seen, and a page that they show is not needed again. A warm crawl knows
-the referrer of a link if it fetched that page.
+the referrer of a link if it fetched that page, and the other pages that hold the link as the live filter does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.urls.linked_on import LinkedOn
+from dedup_crawler.urls.normal import host_of, normal_form
+
+LinksOf = Callable[[str], Iterable[str]]
+"""Reader of the links on the page of a crawled URL, such as :func:`dedup_crawler.labels.links.stored_links`."""
+
+
+def by_normal_form(links_of: LinksOf, pages: Iterable[LabelledPage]) -> LinksOf:
+    """Return a reader that takes the URLs of *pages* in normal form, as one takes them as they were crawled."""
+    written = {normal_form(page.url): page.url for page in pages}
+    return lambda url: links_of(written[url])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,62 @@ def replay(
     return CrawlOutcome(len(forms), n_fetched, len(needed), len(covered & needed))
 
 
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Decision of a warm crawl about one URL."""
+
+    form: str
+    same: str | None
+    """The URL that was fetched for the same form; None if there is none."""
+    is_covered: bool
+    """True if a coverage rule skips the URL."""
+
+    @property
+    def is_fetched(self) -> bool:
+        """Return True if nothing speaks against a fetch."""
+        return self.same is None and not self.is_covered
+
+
+def visits(
+    method: Canonicalizer,
+    urls: Sequence[str],
+    referrers: Sequence[str | None],
+    *,
+    crawled_urls: Sequence[str],
+    links_of: LinksOf | None = None,
+) -> Iterator[Visit]:
+    """Decide about the next URLs of a crawl as the live filter does, with all pages that are known to hold a link.
+
+    Parameters as for :func:`crawl_on`.
+    """
+    form_of = dict(zip(crawled_urls, method.canonicalize_many(crawled_urls), strict=True))
+    first = {form: url for url, form in reversed(form_of.items())}
+    linked_on = LinkedOn()
+    if not method.looks_back:
+        links_of = None
+    next_urls = set(urls) if links_of is not None else set()
+
+    def read_links(page: str) -> None:
+        if links_of is not None:
+            linked_on.saw(next_urls.intersection(map(normal_form, links_of(page))), page)
+
+    for url in crawled_urls:
+        read_links(url)
+    for url, referrer in zip(urls, referrers, strict=True):
+        holders = [referrer] if referrer in form_of else []
+        holders += linked_on.pages(url)
+        page = method.leads_back_to(url, holders) if host_of(url) in method.hosts else None
+        if page is None and referrer in form_of:
+            page = referrer
+        form = method.canonicalize(url, Referrer(page, form_of[page]) if page is not None else None)
+        visit = Visit(form, first.get(form), method.is_covered(url))
+        yield visit
+        if visit.is_fetched:
+            first[form] = url
+            form_of[url] = form
+            read_links(url)
+
+
 def crawl_on(
     method: Canonicalizer,
     urls: Sequence[str],
@@ -90,25 +158,15 @@ def crawl_on(
     *,
     crawled_urls: Sequence[str],
     crawled_clusters: Collection[Hashable],
+    links_of: LinksOf | None = None,
 ) -> CrawlOutcome:
     """Continue a crawl as the live filter does, with referrers.
 
     *urls*, *referrers* and *clusters*, of the same length, are the next URLs, the URL on which each was found, and the
-    page that it shows; *crawled_urls* and *crawled_clusters* were fetched before. The *method* is fitted.
+    page that it shows; *crawled_urls* and *crawled_clusters* were fetched before. All URLs are in normal form. The
+    *method* is fitted. Without *links_of*, the referrer of a URL is the only page known to link it.
     """
-    form_of = dict(zip(crawled_urls, method.canonicalize_many(crawled_urls), strict=True))
-    seen = set(form_of.values())
     needed = set(clusters) - set(crawled_clusters)
-    covered: set[Hashable] = set()
-    n_fetched = 0
-    for url, referrer, cluster in zip(urls, referrers, clusters, strict=True):
-        if method.is_covered(url):
-            continue
-        found_on = form_of.get(referrer) if referrer is not None else None
-        form = method.canonicalize(url, Referrer(referrer, found_on) if referrer and found_on is not None else None)
-        if form not in seen:
-            seen.add(form)
-            form_of[url] = form
-            n_fetched += 1
-            covered.add(cluster)
-    return CrawlOutcome(len(urls), n_fetched, len(needed), len(covered & needed))
+    made = visits(method, urls, referrers, crawled_urls=crawled_urls, links_of=links_of)
+    fetched = [cluster for cluster, visit in zip(clusters, made, strict=True) if visit.is_fetched]
+    return CrawlOutcome(len(urls), len(fetched), len(needed), len(needed.intersection(fetched)))

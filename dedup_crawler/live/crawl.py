@@ -24,13 +24,13 @@ from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.linked_on import LinkedOn
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.rules.static_rules.layer import read_rule_files
+from dedup_crawler.urls.linked_on import LinkedOn
 from dedup_crawler.urls.normal import host_of, normal_form
 
 logger = logging.getLogger("dedup_crawler.live")

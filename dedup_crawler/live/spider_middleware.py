@@ -110,10 +110,11 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         """Return the links of a page that are sent; empty *requests*."""
         if not requests:
             return ()
-        for request in requests if page is not None else ():
-            if request.url != page:
+        if page is not None:
+            links = [request for request in requests if request.url != page]
+            for request in links:
                 request.meta[REFERRER_KEY] = page
-        self._filter.linked_on.saw(requests)
+            self._filter.linked_on.saw((request.url for request in links), page)
         kept = deque(compress(requests, await self._filter.decide(requests)))
         requests.clear()
         return _one_by_one(kept)

@@ -109,6 +109,11 @@ class Canonicalizer(SavedModel):
         """Canonical form of a URL that must be in normal form and on one of :attr:`hosts`; saves the checks."""
         return self._form(url, referrer)
 
+    @property
+    def looks_back(self) -> bool:
+        """True if some referrer rule may lead a link back to the page that holds it."""
+        return False
+
     def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
         """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
 

@@ -102,6 +102,11 @@ class StaticFront(_Wrapped):
             current, referrer = form, None
         return url, ()
 
+    @property
+    def looks_back(self) -> bool:
+        """True if the model has referrer rules."""
+        return self.model.looks_back
+
     def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
         """First of the *pages* to which their link *url* leads back, if any."""
         return self.model.leads_back_to(self.layer.trace(url)[0], pages)
@@ -208,6 +213,11 @@ class SwitchedOff(_Wrapped):
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         return self._decided(url, self.model._form(url, referrer), referrer)[1]
+
+    @property
+    def looks_back(self) -> bool:
+        """True if the model has referrer rules, even if all of them are switched off."""
+        return self.model.looks_back
 
     def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
         """First of the *pages* to which their link *url* leads back, if any, and if its rule is not switched off."""

@@ -203,6 +203,11 @@ class Verified(Canonicalizer):
             return url if is_plain else self.reading_.at_home(url)
         return form if is_plain else self.reading_.write(form, url)
 
+    @property
+    def looks_back(self) -> bool:
+        """True if there are referrer rules."""
+        return self._looks_back
+
     def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
         """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
 

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from scrapy import Request
-
-from dedup_crawler.live.collecting.response_page import REFERRER_KEY
-
 MAX_LINKS = 50_000
 """Most links whose pages are known; the oldest are forgotten first."""
 MAX_PAGES = 8
@@ -24,14 +20,10 @@ class LinkedOn:
     def __init__(self) -> None:
         self._pages: dict[str, tuple[str, ...]] = {}
 
-    def saw(self, links: Iterable[Request]) -> None:
-        """Note links, with the page that the meta of each names."""
+    def saw(self, links: Iterable[str], page: str) -> None:
+        """Note the URLs of the *links* on a page."""
         known = self._pages
-        for request in links:
-            page = request.meta.get(REFERRER_KEY)
-            if page is None:
-                continue
-            url = request.url
+        for url in links:
             pages = known.get(url)
             if pages is None:
                 if len(known) >= MAX_LINKS:
