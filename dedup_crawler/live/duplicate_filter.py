@@ -18,6 +18,7 @@ from dedup_crawler.live.learning.learner import Learner
 from dedup_crawler.live.models.model_shelf import ModelShelf
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
 from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.requests.late import LateRequests
 from dedup_crawler.live.scrapy_compat import create_looping_call, refuse_to_start, stop_at_start
 from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.live.telling.drop_report import MAX_OWNERS
@@ -43,6 +44,7 @@ class DuplicateFilter(FilteredCrawl):
         self.leads_back = self._decisions.questions.leads_back
         self.decide = self._decisions.decide
         self.decide_again = self._decisions.decide_again
+        self.late = LateRequests(self).late
         self._status = StatusPage(options.status) if options.status else None
         self._learner: Learner | None = None
         if self.learnt is not None and self.database is not None and options.learn_after is not None:

@@ -57,11 +57,16 @@ class DuplicateFilterMiddleware:
             crawler.signals.connect(handler, signal=signal)
         return middleware
 
-    def process_request(self, request: Request, spider: Spider | None = None) -> Coroutine[Any, Any, None] | None:
-        """Drop *request* if the page is fetched through another URL; otherwise note that it is sent."""
+    def process_request(
+        self, request: Request, spider: Spider | None = None
+    ) -> Request | Coroutine[Any, Any, Request | None] | None:
+        """Drop *request* if the page is fetched through another URL, or send it back to the end of the queue."""
+        was_late = marks.take_late(request)
         if not self._filter.is_decided(request):
-            return self._decide(request)
-        return self._decide_again(request) if self._filter.leads_back(request) else None
+            return self._decide(request, was_late=was_late)
+        if self._filter.leads_back(request):
+            return self._decide_again(request)
+        return None if was_late else self._filter.late(request)
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
@@ -78,10 +83,11 @@ class DuplicateFilterMiddleware:
             return None
         return self._filter.answers.failed(request)
 
-    async def _decide(self, request: Request) -> None:
+    async def _decide(self, request: Request, *, was_late: bool) -> Request | None:
         if not (await self._filter.decide([request]))[0]:
             await self._filter.answers.led_to_seen(request)
             raise DuplicateRequestError(_reason(request))
+        return None if was_late else self._filter.late(request)
 
     async def _decide_again(self, request: Request) -> None:
         if not await self._filter.decide_again(request):

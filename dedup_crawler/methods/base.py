@@ -121,6 +121,13 @@ class Canonicalizer(SavedModel):
         """
         return None
 
+    def repeats(self, url: str) -> bool:
+        """True if URLs of this kind mostly repeat pages: a crawl that learns fetches them last.
+
+        *url* must be in normal form, and on one of :attr:`hosts`.
+        """
+        return False
+
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
         """Canonical forms of *urls*, in order."""
         return [self.canonicalize(url) for url in urls]

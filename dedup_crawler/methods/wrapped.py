@@ -111,6 +111,10 @@ class StaticFront(_Wrapped):
         """First of the *pages* to which their link *url* leads back, if any."""
         return self.model.leads_back_to(self.layer.trace(url)[0], pages)
 
+    def repeats(self, url: str) -> bool:
+        """True if URLs of this kind mostly repeat pages."""
+        return self.model.repeats(self.layer.trace(url)[0])
+
     def _explain(self, url: str, form: str) -> Explanation:
         return self.model._explain(self.layer.trace(url)[0], form)
 
@@ -225,6 +229,10 @@ class SwitchedOff(_Wrapped):
         if page is None or self._form(url, referrer := Referrer(page, self.canonicalize(page))) != referrer.form:
             return None
         return page
+
+    def repeats(self, url: str) -> bool:
+        """True if URLs of this kind mostly repeat pages."""
+        return self.model.repeats(url)
 
     def _covering(self, url: str) -> tuple[str, ...]:
         return () if self.off.intersection(covering := self.model._covering(url)) else covering

@@ -53,6 +53,9 @@ UNFORMED = "dedup_unformed"
 LEADS_TO = "dedup_leads_to"
 """The digest of a seen form, whose page answers for the request that was redirected to another of its URLs."""
 
+LATE = "dedup_late"
+"""The URL of a request that went back to the end of the queue, because its kind mostly repeats pages."""
+
 AGAIN = "dedup_again"
 """Reason why the filter itself sends the request (see below), and its earlier ``dont_filter``; removed once decided."""
 
@@ -69,7 +72,7 @@ _CRAWL_SIZE = 12
 _LED, _LINKED = ">", "-"
 
 _OF_ONE_ANSWER = ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times")
-_OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, LEADS_TO, "dedup_canonical", "dedup_reason"})
+_OWN = frozenset({FORMS, DECIDED, EXPLORES, AGAIN, UNFORMED, LEADS_TO, LATE, "dedup_canonical", "dedup_reason"})
 
 
 def is_exempt(request: Request) -> bool:
@@ -124,6 +127,21 @@ def take_again(request: Request) -> str | None:
         return None
     why, request.dont_filter = again
     return str(why)
+
+
+def send_late(request: Request, priority: int) -> Request:
+    """Return *request* with another *priority*, marked as sent back to the queue, past the dupefilter."""
+    late = request.replace(dont_filter=True, priority=priority)
+    late.meta[LATE] = request.url
+    return late
+
+
+def take_late(request: Request) -> bool:
+    """Return True if *request* comes from :func:`send_late`; from now on it is like any other request."""
+    if request.meta.pop(LATE, None) != request.url:
+        return False
+    request.dont_filter = False
+    return True
 
 
 def is_decided(request: Request, crawl: str | None = None) -> bool:

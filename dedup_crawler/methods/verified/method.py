@@ -221,6 +221,11 @@ class Verified(Canonicalizer):
         last = (page for page in found if not links.may_lead_back(self.reading_.read(page)))
         return next(last, found[0] if found else None)
 
+    def repeats(self, url: str) -> bool:
+        """True if URLs of this kind mostly repeat pages (:mod:`dedup_crawler.rules.learning.repeating`)."""
+        read = self.reading_.read(url)
+        return self._links_of(read).repeats(read)
+
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The referrer rule by which *url* leads back to the page that holds it; both are on one host."""
         if not self._looks_back:

@@ -175,6 +175,8 @@ class HostLinks:
     shapes: Shapes
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
+    repeating: frozenset[Shape] = frozenset()
+    """Shapes that mostly repeat pages of others (:mod:`dedup_crawler.rules.learning.repeating`)."""
 
     def rules(self) -> list[ReferrerRule | CoverageRule]:
         """All rules of the host."""
@@ -209,6 +211,10 @@ class HostLinks:
         """The rule that covers *url*."""
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
+    def repeats(self, url: str) -> bool:
+        """Return True if the shape of *url* mostly repeats pages."""
+        return bool(self.repeating) and self.shapes.of(url) in self.repeating
+
     def to_json(self) -> dict[str, Any]:
         """Return the rules as JSON values."""
         counts = {
@@ -224,6 +230,7 @@ class HostLinks:
                 for rule in self.referrer_rules.values()
             ],
             "coverage_rules": [{"link": dict(rule.shape), **counts[rule]} for rule in self.coverage_rules.values()],
+            "repeating": [dict(shape) for shape in sorted(self.repeating)],
         }
 
     @classmethod
@@ -240,6 +247,7 @@ class HostLinks:
             Shapes.from_json(value["literals"]),
             {(rule.referrer, rule.shape): rule for rule in referrer_rules},
             {rule.shape: rule for rule in coverage_rules},
+            frozenset(map(_shape, value["repeating"].values())) if "repeating" in value else frozenset(),
         )
 
 

@@ -17,6 +17,7 @@ from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Pai
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
+from dedup_crawler.rules.learning.repeating import repeating_shapes
 from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
@@ -109,6 +110,7 @@ def learn_links(
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in back},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},
+        repeating=repeating_shapes(forms, links.shapes, _alike(crawl)),
     )
     return found, back
 
@@ -136,6 +138,14 @@ def _linked(
                 linked = (place_of.get(url, place) for url in crawl.links_on(place))
                 found.update((place, other) for other in linked if other != place)
     return found
+
+
+def _alike(crawl: HostCrawl) -> Sequence[int]:
+    """A number for each URL; pages with one number are probably the same. UNKNOWN where the page is not known."""
+    if crawl.evidence is None:
+        return crawl.pages
+    alike = crawl.evidence.alike(crawl.pages)
+    return [UNKNOWN if page == UNKNOWN else number for page, number in zip(crawl.pages, alike, strict=True)]
 
 
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:

@@ -1,0 +1,47 @@
+"""Requests that wait for the end of the crawl: URLs of a kind that mostly repeats pages.
+
+A crawl that learns knows most about them when everything else is fetched. Then a rule may spare their fetches, which
+came too late for those that the crawl had made before. Nothing is lost: what no rule drops is fetched at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from scrapy import Request
+
+from dedup_crawler.live.collecting.response_page import referrer_of
+from dedup_crawler.live.crawl import FilteredCrawl
+from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.urls.normal import host_of, normal_form
+
+LATER = 1_000_000
+"""Priority that such a request loses: more than the depth of any page."""
+SAMPLED = 5
+"""One of so many requests of each host does not wait: rules are learnt from these."""
+
+
+class LateRequests:
+    """Sends requests back to the queue."""
+
+    def __init__(self, crawl: FilteredCrawl) -> None:
+        self._crawl = crawl
+        self._learns = crawl.learnt is not None and not crawl.options.is_dry_run
+        self._n_met: Counter[str] = Counter()
+
+    def late(self, request: Request) -> Request | None:
+        """Return *request* for the end of the queue; None if it is sent now."""
+        if not self._learns or request.dont_filter or not marks.is_only_answering(request):
+            return None
+        if {"redirect_times", "retry_times"} & request.meta.keys() or referrer_of(request) is None:
+            return None
+        url = normal_form(request.url)
+        host = host_of(url)
+        model = self._crawl.models.of(host)
+        if model is None or not model.repeats(url):
+            return None
+        self._n_met[host] += 1
+        if self._n_met[host] % SAMPLED == 0:
+            return None
+        self._crawl.report.count("request/late")
+        return marks.send_late(request, request.priority - LATER)
