@@ -182,7 +182,7 @@ class PageEvidence:
         is_named = any(masked[side][line].has_name for side, line in only)
         stamps = _stamps([(side, line) for side, line in only if masked[side][line].is_stamp])
         rest = [each for each in only if each not in stamps and not self._is_shared(masked[each[0]][each[1]])]
-        lines, _ = self._lines(rest, *places)
+        lines = self._lines(rest, *places)
         own = [line for line in common - site.frame if masked[0][line].digest not in site.masked_frame]
         n_own = sum(map(digests.n_written, own))
         ids = numbers_of(digests.urls[places[0]]) | numbers_of(digests.urls[places[1]])
@@ -240,7 +240,7 @@ class PageEvidence:
         only, shared = self._only(page.lines - common - frame, beside.lines - common - frame)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
-        lines, is_named = self._lines(only, one, other)
+        lines = self._lines(only, one, other)
         if _n_new(lines) > MAX_NEW:
             return Verdict.DIFFERENT
         if not lines and page.title != beside.title:
@@ -248,8 +248,8 @@ class PageEvidence:
         own = common - self.site.frame
         return _Left(
             lines,
-            self._lines(shared, one, other)[0] if shared else (),
-            is_named,
+            self._lines(shared, one, other) if shared else (),
+            self._is_named(only, one, other),
             digests.n_words(own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
@@ -278,11 +278,8 @@ class PageEvidence:
             shared += [(side, line) for side, line in sides if line in self.site.frame]
         return [(side, line) for side, line in only if line not in self.site.shared], shared
 
-    def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> tuple[list[Line], bool]:
-        """Return the lines (side and hash) that differ by more than the values in which the two URLs differ.
-
-        Also return True if each page prints such a value in the lines that *only* it has.
-        """
+    def _lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
+        """Return the lines (side and hash) that differ by more than the values in which the two URLs differ."""
         values = self._values_of(one), self._values_of(other)
         masked = sorted(values[0] ^ values[1], key=len, reverse=True)
         starts = {value[0] for value in masked if value}
@@ -290,17 +287,26 @@ class PageEvidence:
         rest = _without_equal(
             [(side, words if starts.isdisjoint(words) else masked_values(words, masked)) for side, words in of_line]
         )
-        own = [sorted(values[side] - values[1 - side]) for side in (0, 1)]
-        named = [(side, words) for side, words in of_line if not starts.isdisjoint(words)]
-        names = {side for side, words in named if masked_values(words, own[side]) != words}
-        # the words of a line have no dates
-        is_dated = len(_without_equal(of_line)) < len(of_line) and self._times_of(one) != self._times_of(other)
-        is_named = is_dated or len(names) == 2
         if not rest:
-            return [], is_named
+            return []
         words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
         said = {VALUE}.union(*values[0], *values[1])
-        return [Line(side, words, self._is_new(words, said, words_of[1 - side])) for side, words in rest], is_named
+        return [Line(side, words, self._is_new(words, said, words_of[1 - side])) for side, words in rest]
+
+    def _is_named(self, only: Sequence[tuple[int, int]], one: int, other: int) -> bool:
+        """Return True if each page prints a value in which the two URLs differ, in the lines that *only* it has."""
+        values = self._values_of(one), self._values_of(other)
+        of_line = [(side, self.digests.words(line)) for side, line in only]
+        # the words of a line have no dates
+        if self._times_of(one) != self._times_of(other) and len(_without_equal(of_line)) < len(of_line):
+            return True
+        for side in (0, 1):
+            own = sorted(values[side] - values[1 - side])
+            starts = {value[0] for value in own if value}
+            its_words = (words for its, words in of_line if its == side and not starts.isdisjoint(words))
+            if all(masked_values(words, own) == words for words in its_words):
+                return False
+        return True
 
     def _is_new(self, words: Words, said: Set[str], beside: Set[str]) -> bool:
         """Return True if a word is neither known on the site nor *said* by the URLs nor on the page *beside*."""

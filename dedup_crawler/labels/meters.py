@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from dedup_crawler.labels.lines import WHEN, digest, numbers_of
 
@@ -46,13 +47,33 @@ Values = tuple[int, ...]
 
 def meter_shapes(lines: Iterable[str]) -> dict[str, int]:
     """Return line -> digest of the line with its numbers masked, for the lines with numbers and words."""
-    return {line: shape for line in filter(_has_digit, lines) if (shape := _shape(line[:MAX_LINE])) is not None}
+    return {line: read.shape for line, read in _read_all(lines).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line with numbers and words."""
+
+    shape: int
+    """Digest of the line with its numbers masked."""
+    values: Values
+    """Its numbers, in order."""
+    numbers: frozenset[str]
+    """Its words that are numbers, as URLs write them."""
+
+
+def _read_all(lines: Iterable[str]) -> dict[str, _Line]:
+    return {line: read for line in filter(_has_digit, lines) if (read := _read(line)) is not None}
 
 
 @lru_cache(2**14)  # many pages share a line
-def _shape(line: str) -> int | None:
-    masked = _NUMBERED.sub(WHEN, line)
-    return digest(masked) if _LETTER.search(masked) and WHEN in masked else None
+def _read(line: str) -> _Line | None:
+    start = line[:MAX_LINE]
+    masked = _NUMBERED.sub(WHEN, start)
+    if not _LETTER.search(masked) or WHEN not in masked:
+        return None
+    values = tuple(int(number.replace(",", "").replace(".", "")) for number in _NUMBER.findall(start))
+    return _Line(digest(masked), values, numbers_of(line))
 
 
 @dataclass(slots=True)
@@ -99,33 +120,35 @@ class MeterCounts:
     def see(self, url: str, title: str, lines: Sequence[str]) -> dict[str, int]:
         """Count the lines of a page that has a title; return their shapes, see :func:`meter_shapes`."""
         ids = numbers_of(url)
-        shapes = meter_shapes(lines)
-        text = digest("\n".join([title, *(str(shapes.get(line, line)) for line in lines)]))
+        read = _read_all(lines)
+        text = digest("\n".join([title, *(str(read[line].shape) if line in read else line for line in lines)]))
         self._n_pages += 1
         self._vote(text)
         lines_of_shape: dict[int, list[str]] = {}
         for line in lines:
-            if (shape := shapes.get(line)) is not None:
-                lines_of_shape.setdefault(shape, []).append(line)
+            if line in read:
+                lines_of_shape.setdefault(read[line].shape, []).append(line)
+        has_ids = bool(ids)
         for shape, its_lines in lines_of_shape.items():
-            counts = self._counts.setdefault(shape, _Counts(its_lines[0]))
-            is_single = len(its_lines) == 1
-            counts.n += is_single
-            counts.n_equal += is_single and its_lines[0] == counts.first
-            counts.n_numbered += bool(ids)
-            counts.n_named += not ids.isdisjoint(number for line in its_lines for number in numbers_of(line))
-            self._compare(counts, (text, shape), its_lines)
+            counts = self._counts.get(shape)
+            if counts is None:
+                counts = self._counts[shape] = _Counts(its_lines[0])
+            if len(its_lines) == 1:
+                counts.n += 1
+                counts.n_equal += its_lines[0] == counts.first
+            if has_ids:
+                counts.n_numbered += 1
+                counts.n_named += any(not ids.isdisjoint(read[line].numbers) for line in its_lines)
+            self._compare(counts, (text, shape), tuple(chain.from_iterable(read[line].values for line in its_lines)))
         if len(self._counts) > _MAX_SHAPES:
             usual = METER_SHARE * self._n_pages / 2
             self._counts = {
                 shape: counts for shape, counts in self._counts.items() if counts.n >= usual or counts.n_texts
             }
-        return shapes
+        return {line: each.shape for line, each in read.items()}
 
-    def _compare(self, counts: _Counts, key: tuple[int, int], lines: Sequence[str]) -> None:
+    def _compare(self, counts: _Counts, key: tuple[int, int], values: Values) -> None:
         """Compare the values of a text with those at its last fetch."""
-        numbers = (number for line in lines for number in _NUMBER.findall(line[:MAX_LINE]))
-        values = tuple(int(number.replace(",", "").replace(".", "")) for number in numbers)
         before, has_grown = self._values.get(key, (values, False))
         if before != values:
             is_growth = len(before) == len(values) and all(map(int.__le__, before, values))
