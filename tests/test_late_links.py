@@ -1,0 +1,134 @@
+"""URLs of kinds that mostly repeat pages: how they are found, and that a crawl that learns fetches them last."""
+
+from __future__ import annotations
+
+import random
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup_crawler.json_values import read_json_file
+from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.rules.learning.belief import UNKNOWN
+from dedup_crawler.rules.learning.repeating import MAX_ALONE, MIN_FORMS, repeating_shapes
+from killing import stop_after
+from live_site import Answer, Crawl, Site, walk
+from test_faults_exploration import status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+N_ITEMS = 40
+ITEMS = [f"/item/{n}" for n in range(N_ITEMS)]
+CODES = [f"/go/{random.Random(n).getrandbits(40):010x}" for n in range(N_ITEMS)]
+LEARNS = {"DEDUP_LEARN_AFTER": 10_000, "CONCURRENT_REQUESTS": "1"}
+
+
+def model_of(folder: Path, host: str) -> Path:
+    """A model that has seen nine links `/go/CODE`, each with the page of an item: too few for a rule."""
+    urls = [f"http://{host}{path}" for path in ("/", *ITEMS, *CODES[:9])]
+    model = make_method("verified").fit(
+        urls, [0, *range(1, N_ITEMS + 1), *range(1, 10)], [None, *[urls[0]] * (len(urls) - 1)]
+    )
+    assert model.n_learnt() == 0
+    return folder / model.save(folder / "model")
+
+
+def build(site: Site) -> None:
+    """The start page links the codes first, then the items."""
+    site.page("/", *CODES, *ITEMS)
+    for item, code in zip(ITEMS, CODES, strict=True):
+        for path in (item, code):
+            site.page(path, html=f"<p>{item}</p>")
+
+
+def crawled(tmp_path: Path, **settings: Any) -> tuple[list[str], Crawl]:
+    """Crawl the site; return the asked paths of items and codes, in order."""
+    with Site() as site:
+        build(site)
+        model = model_of(tmp_path, site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_COLLECT=tmp_path / "pages.db", **settings)
+        asked = [path for path in dict.fromkeys(site.asked) if path in {*ITEMS, *CODES}]  # some are fetched twice
+    assert crawl.status == 0
+    assert crawl.lines("ERROR") == []
+    assert sorted(asked) == sorted([*ITEMS, *CODES])
+    return asked, crawl
+
+
+def test_a_crawl_that_learns_fetches_repeating_kinds_last(tmp_path: Path):
+    """One of five codes is fetched in its turn; the others come after all items. Nothing is dropped."""
+    asked, crawl = crawled(tmp_path, **LEARNS)
+    last_item = max(asked.index(item) for item in ITEMS)
+    assert len(asked[last_item + 1 :]) == crawl.stats["dedup/request/late"] == 0.8 * N_ITEMS
+    assert "dedup/request/dropped" not in crawl.stats
+    assert all(status(crawl, path) == 200 for path in asked)
+
+
+@pytest.mark.parametrize("settings", [{"CONCURRENT_REQUESTS": "1"}, {**LEARNS, "DEDUP_DRY_RUN": "True"}])
+def test_other_crawls_keep_their_order(tmp_path: Path, settings: dict[str, Any]):
+    """A crawl that does not learn gains nothing by waiting, and a dry run changes nothing."""
+    asked, crawl = crawled(tmp_path, **settings)
+    assert asked == [*CODES, *ITEMS]
+    assert "dedup/request/late" not in crawl.stats
+
+
+def test_a_late_link_that_fails_is_tried_again(tmp_path: Path):
+    """The retry does not wait a second time, and its answer reaches the spider."""
+    with Site() as site:
+        build(site)
+        for code in CODES:
+            site.answers[code] = [Answer(503), site.answers[code]]
+        model = model_of(tmp_path, site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_COLLECT=tmp_path / "pages.db", **LEARNS)
+    assert all(site.count(code) >= 2 and status(crawl, code) == 200 for code in CODES)
+
+
+@pytest.mark.parametrize("n_before", [8, 30, 60])
+def test_late_links_survive_a_kill(tmp_path: Path, n_before: int):
+    """Killed while they wait, or while they are fetched: the next process fetches all pages that are missing."""
+    with Site() as site:
+        build(site)
+        site.delay_s = 0.01
+        model = model_of(tmp_path, site.host)
+        settings = {**LEARNS, "DEDUP_MODEL": model, "JOBDIR": tmp_path / "job"}
+        stop_after(site, tmp_path, n_before, signal.SIGKILL, **settings)
+        crawl = walk(site, tmp_path, **settings)
+        assert crawl.status == 0
+        assert set(site.asked) >= {*ITEMS, *CODES}
+
+
+def test_shapes_are_kept_with_the_model(tmp_path: Path):
+    """They are in `links.json`, without which older models load all the same."""
+    model = load_model(model_of(tmp_path, "a.example"))
+    assert model.repeats(f"http://a.example{CODES[0]}")
+    assert not model.repeats(f"http://a.example{ITEMS[0]}")
+
+    table = read_json_file(tmp_path / "model" / "links.json", 10**6)["a.example"]
+    assert [each["path[0]"].text() for each in table["repeating"].values()] == ["go"]
+
+
+KINDS = st.sampled_from([(("path[0]", name),) for name in ("item", "go", "print", "list")])
+
+
+@given(st.lists(st.tuples(KINDS, st.integers(0, 9), st.sampled_from([UNKNOWN, *range(12)]))))
+def test_few_pages_are_shown_by_repeating_kinds_alone(visits):
+    """Whatever the crawl: at most a third of the forms of repeating kinds show a page that no other kind shows."""
+    shapes = [shape for shape, _, _ in visits]
+    forms = [f"{shape}/{number}" for shape, number, _ in visits]
+    found = repeating_shapes(forms, shapes, [page for _, _, page in visits])
+
+    others = {page for shape, _, page in visits if shape not in found}
+    alone = {page for shape, _, page in visits if shape in found} - others - {UNKNOWN}
+    known = [(form, shape) for form, (shape, _, page) in zip(forms, visits, strict=True) if page != UNKNOWN]
+    assert len(alone) <= MAX_ALONE * len({form for form, shape in known if shape in found})
+    assert all(len({form for form, its in known if its == shape}) >= MIN_FORMS for shape in found)
+
+
+def test_one_kind_of_two_that_show_the_same_pages_repeats():
+    """That with more URLs, whose fetches cost most; the pages are needed once."""
+    shapes = [(("path[0]", name),) for name in ["item"] * 8 + ["go"] * 9]
+    pages = [*range(8), *range(8), 0]
+    assert repeating_shapes([str(n) for n in range(17)], shapes, pages) == {(("path[0]", "go"),)}
