@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from dedup_crawler.json_values import read_json_file
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.rules.learning.belief import UNKNOWN
-from dedup_crawler.rules.learning.repeating import MAX_ALONE, MIN_FORMS, repeating_shapes
+from dedup_crawler.rules.learning.repeating import MAX_ALONE, MIN_URLS, repeating_kinds
 from killing import stop_after
 from live_site import Answer, Crawl, Site, walk
 from test_faults_exploration import status
@@ -110,25 +111,33 @@ def test_shapes_are_kept_with_the_model(tmp_path: Path):
     assert [each["path[0]"].text() for each in table["repeating"].values()] == ["go"]
 
 
-KINDS = st.sampled_from([(("path[0]", name),) for name in ("item", "go", "print", "list")])
+KINDS = st.sampled_from([(), *((("path[0]", name),) for name in ("item", "go", "print", "list"))])
 
 
-@given(st.lists(st.tuples(KINDS, st.integers(0, 9), st.sampled_from([UNKNOWN, *range(12)]))))
+@given(st.lists(st.tuples(KINDS, st.sampled_from([UNKNOWN, *range(12)]))))
 def test_few_pages_are_shown_by_repeating_kinds_alone(visits):
-    """Whatever the crawl: at most a third of the forms of repeating kinds show a page that no other kind shows."""
-    shapes = [shape for shape, _, _ in visits]
-    forms = [f"{shape}/{number}" for shape, number, _ in visits]
-    found = repeating_shapes(forms, shapes, [page for _, _, page in visits])
+    """Whatever the crawl: at most a third of the URLs of repeating kinds show a page that no other kind shows."""
+    kinds, pages = zip(*visits, strict=True) if visits else ((), ())
+    found = repeating_kinds(kinds, pages)
 
-    others = {page for shape, _, page in visits if shape not in found}
-    alone = {page for shape, _, page in visits if shape in found} - others - {UNKNOWN}
-    known = [(form, shape) for form, (shape, _, page) in zip(forms, visits, strict=True) if page != UNKNOWN]
-    assert len(alone) <= MAX_ALONE * len({form for form, shape in known if shape in found})
-    assert all(len({form for form, its in known if its == shape}) >= MIN_FORMS for shape in found)
+    others = {page for kind, page in visits if kind not in found}
+    alone = {page for kind, page in visits if kind in found} - others - {UNKNOWN}
+    n_urls = Counter(kind for kind, page in visits if page != UNKNOWN)
+    assert len(alone) <= MAX_ALONE * sum(n_urls[kind] for kind in found)
+    assert all(kind and n_urls[kind] >= MIN_URLS for kind in found)
 
 
 def test_one_kind_of_two_that_show_the_same_pages_repeats():
     """That with more URLs, whose fetches cost most; the pages are needed once."""
-    shapes = [(("path[0]", name),) for name in ["item"] * 8 + ["go"] * 9]
-    pages = [*range(8), *range(8), 0]
-    assert repeating_shapes([str(n) for n in range(17)], shapes, pages) == {(("path[0]", "go"),)}
+    item, go = (("path[0]", "item"),), (("path[0]", "go"),)
+    assert repeating_kinds([item] * 8 + [go] * 9, [*range(8), *range(8), 0]) == {go}
+
+
+def test_query_names_are_a_kind_in_all_sections():
+    """Orders of the lists of one section repeat its pages, so those of a new section wait as well."""
+    lists = [f"http://a.example/{name}" for name in ("ants", "bees", "cats", "dogs", "elks", "foxes")]
+    orders = [f"{place}?order={way}" for place in lists for way in ("up", "down")]
+    model = make_method("verified").fit([*lists, *orders[:6]], [*range(6), *(n // 2 for n in range(6))])
+
+    assert all(map(model.repeats, orders[6:]))
+    assert not any(map(model.repeats, [*lists, f"{lists[5]}?page=2", f"{lists[5]}?order=up&page=2"]))

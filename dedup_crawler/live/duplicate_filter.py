@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError
@@ -44,7 +44,7 @@ class DuplicateFilter(FilteredCrawl):
         self.leads_back = self._decisions.questions.leads_back
         self.decide = self._decisions.decide
         self.decide_again = self._decisions.decide_again
-        self.late = LateRequests(self).late
+        self.late = LateRequests(self)
         self._status = StatusPage(options.status) if options.status else None
         self._learner: Learner | None = None
         if self.learnt is not None and self.database is not None and options.learn_after is not None:
@@ -154,6 +154,13 @@ class DuplicateFilter(FilteredCrawl):
         await self.seen.close(is_clean=not self.answers.left_over)
         if self.job is not None:
             self.job.end()
+
+    def was_late(self, request: Request) -> bool:
+        """Return True if *request* has waited for the end of the crawl."""
+        was_late = marks.take_late(request)
+        if was_late and self._learner is not None:
+            self._learner.hasten()
+        return was_late
 
     def is_busy_when_idle(self) -> bool:
         """Send remaining requests when the crawl has run dry; return True if the spider must wait for them."""

@@ -61,12 +61,12 @@ class DuplicateFilterMiddleware:
         self, request: Request, spider: Spider | None = None
     ) -> Request | Coroutine[Any, Any, Request | None] | None:
         """Drop *request* if the page is fetched through another URL, or send it back to the end of the queue."""
-        was_late = marks.take_late(request)
+        was_late = self._filter.was_late(request)
         if not self._filter.is_decided(request):
             return self._decide(request, was_late=was_late)
         if self._filter.leads_back(request):
             return self._decide_again(request)
-        return None if was_late else self._filter.late(request)
+        return None if was_late else self._filter.late.again(request)
 
     def process_response(
         self, request: Request, response: Response, spider: Spider | None = None
@@ -87,7 +87,7 @@ class DuplicateFilterMiddleware:
         if not (await self._filter.decide([request]))[0]:
             await self._filter.answers.led_to_seen(request)
             raise DuplicateRequestError(_reason(request))
-        return None if was_late else self._filter.late(request)
+        return None if was_late else self._filter.late.again(request)
 
     async def _decide_again(self, request: Request) -> None:
         if not await self._filter.decide_again(request):

@@ -24,6 +24,8 @@ from dedup_crawler.errors import MissingExtraError
 
 GROWTH = 1.15
 """Factor by which the number of pages grows from one fit to the next."""
+GROWTH_AT_END = 1.05
+"""That factor while requests are sent that waited for the end of the crawl."""
 GROWTH_OF_TEXTS = 1.08
 """Factor by which the number of pages grows from one reading of texts to the next."""
 _WAIT_S = 3.0  # time for a job to clean up at the end of the crawl
@@ -90,6 +92,7 @@ class Learner:
         self._next = learn_after
         self._on_model = on_model
         self._on_trouble = on_trouble
+        self._n_learnt = 0  # number of pages of the last fit
         self._n_texts = 0  # number of pages when a job was last started, or told to read texts
         self._job: _Job | None = None
 
@@ -116,6 +119,11 @@ class Learner:
                     with contextlib.suppress(OSError):  # an error is reported when a job is needed
                         self._job = self._started()
 
+    def hasten(self) -> None:
+        """Learn again soon, unless there are hardly more pages: requests are sent that waited for a better model."""
+        if self._n_learnt:
+            self._next = min(self._next, math.ceil(GROWTH_AT_END * self._n_learnt))
+
     def close(self) -> None:
         """End a running job; existing models stay."""
         if self._job is None:
@@ -134,7 +142,7 @@ class Learner:
         except OSError as error:
             self._on_trouble(f"Learning after {n_pages} pages cannot be started: {error}. {self._again()}")
             return
-        self._job.n_pages = n_pages
+        self._job.n_pages = self._n_learnt = n_pages
         self._job.close()
 
     def _started(self) -> _Job:

@@ -29,7 +29,7 @@ class LateRequests:
         self._learns = crawl.learnt is not None and not crawl.options.is_dry_run
         self._n_met: Counter[str] = Counter()
 
-    def late(self, request: Request) -> Request | None:
+    def again(self, request: Request) -> Request | None:
         """Return *request* for the end of the queue; None if it is sent now."""
         if not self._learns or request.dont_filter or not marks.is_only_answering(request):
             return None
@@ -38,7 +38,7 @@ class LateRequests:
         url = normal_form(request.url)
         host = host_of(url)
         model = self._crawl.models.of(host)
-        if model is None or not model.repeats(url):
+        if model is None or not model.repeats(url) or model.form_of(url) != url:  # a rule speaks about it already
             return None
         self._n_met[host] += 1
         if self._n_met[host] % SAMPLED == 0:

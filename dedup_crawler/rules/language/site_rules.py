@@ -112,6 +112,15 @@ class Shapes:
         return cls({key: frozenset(values.texts()) for key, values in value.table().items()})
 
 
+def query_shape(url: str) -> Shape:
+    """The query names of a URL, without the rest of its shape; empty without a query.
+
+    >>> query_shape("http://a.example/list/7?sort=up")
+    (('query[sort]', '*'),)
+    """
+    return tuple((key, STAR) for key in sorted(values_of(url)) if key.startswith("query["))
+
+
 def remember(known: dict[str, Said], url: str, said: Said) -> None:
     """Note what was found out about a URL, unless it is long; forget all URLs if there are too many."""
     if len(url) <= MAX_URL:
@@ -176,7 +185,7 @@ class HostLinks:
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
     repeating: frozenset[Shape] = frozenset()
-    """Shapes that mostly repeat pages of others (:mod:`dedup_crawler.rules.learning.repeating`)."""
+    """Kinds that mostly repeat pages of others (:mod:`dedup_crawler.rules.learning.repeating`): shapes, query names."""
 
     def rules(self) -> list[ReferrerRule | CoverageRule]:
         """All rules of the host."""
@@ -212,8 +221,8 @@ class HostLinks:
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
     def repeats(self, url: str) -> bool:
-        """Return True if the shape of *url* mostly repeats pages."""
-        return bool(self.repeating) and self.shapes.of(url) in self.repeating
+        """Return True if *url* is of a kind that mostly repeats pages."""
+        return bool(self.repeating) and not self.repeating.isdisjoint((self.shapes.of(url), query_shape(url)))
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as JSON values."""

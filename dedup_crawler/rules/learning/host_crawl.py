@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
-from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Shape, Shapes
+from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Shape, Shapes, query_shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
-from dedup_crawler.rules.learning.repeating import repeating_shapes
+from dedup_crawler.rules.learning.repeating import repeating_kinds
 from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
@@ -110,7 +110,7 @@ def learn_links(
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in back},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},
-        repeating=repeating_shapes(forms, links.shapes, _alike(crawl)),
+        repeating=_repeating(crawl, links.shapes),
     )
     return found, back
 
@@ -140,12 +140,11 @@ def _linked(
     return found
 
 
-def _alike(crawl: HostCrawl) -> Sequence[int]:
-    """A number for each URL; pages with one number are probably the same. UNKNOWN where the page is not known."""
-    if crawl.evidence is None:
-        return crawl.pages
-    alike = crawl.evidence.alike(crawl.pages)
-    return [UNKNOWN if page == UNKNOWN else number for page, number in zip(crawl.pages, alike, strict=True)]
+def _repeating(crawl: HostCrawl, shapes: Sequence[Shape]) -> frozenset[Shape]:
+    """Kinds of URLs that mostly repeat pages; pages that are probably the same count as one."""
+    alike = crawl.evidence.alike(crawl.pages) if crawl.evidence is not None else crawl.pages
+    pages = [UNKNOWN if page == UNKNOWN else number for page, number in zip(crawl.pages, alike, strict=True)]
+    return repeating_kinds(shapes, pages) | repeating_kinds(list(map(query_shape, crawl.urls)), pages)
 
 
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:
