@@ -18,6 +18,7 @@ from dedup_crawler.methods.model.saved_model import SavedModel
 from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
 from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.rules.language.sentences import Refusal
+from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -121,12 +122,12 @@ class Canonicalizer(SavedModel):
         """
         return None
 
-    def repeats(self, url: str) -> bool:
-        """True if URLs of this kind mostly repeat pages: a crawl that learns fetches them last.
+    def repeating_kind(self, url: str) -> Shape | None:
+        """The kind of *url*, if it mostly repeats pages: a crawl that learns fetches such URLs last.
 
         *url* must be in normal form, and on one of :attr:`hosts`.
         """
-        return False
+        return None
 
     def canonicalize_many(self, urls: Iterable[str]) -> list[str]:
         """Canonical forms of *urls*, in order."""

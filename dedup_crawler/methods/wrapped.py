@@ -12,6 +12,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.rules.export.model_rules import ModelRules
+from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -111,9 +112,9 @@ class StaticFront(_Wrapped):
         """First of the *pages* to which their link *url* leads back, if any."""
         return self.model.leads_back_to(self.layer.trace(url)[0], pages)
 
-    def repeats(self, url: str) -> bool:
-        """True if URLs of this kind mostly repeat pages."""
-        return self.model.repeats(self.layer.trace(url)[0])
+    def repeating_kind(self, url: str) -> Shape | None:
+        """The kind of *url*, if it mostly repeats pages."""
+        return self.model.repeating_kind(self.layer.trace(url)[0])
 
     def _explain(self, url: str, form: str) -> Explanation:
         return self.model._explain(self.layer.trace(url)[0], form)
@@ -230,9 +231,9 @@ class SwitchedOff(_Wrapped):
             return None
         return page
 
-    def repeats(self, url: str) -> bool:
-        """True if URLs of this kind mostly repeat pages."""
-        return self.model.repeats(url)
+    def repeating_kind(self, url: str) -> Shape | None:
+        """The kind of *url*, if it mostly repeats pages."""
+        return self.model.repeating_kind(url)
 
     def _covering(self, url: str) -> tuple[str, ...]:
         return () if self.off.intersection(covering := self.model._covering(url)) else covering

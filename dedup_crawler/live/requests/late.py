@@ -7,18 +7,20 @@ came too late for those that the crawl had made before. Nothing is lost: what no
 from __future__ import annotations
 
 from collections import Counter
+from math import isqrt
 
 from scrapy import Request
 
 from dedup_crawler.live.collecting.response_page import referrer_of
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.urls.normal import host_of, normal_form
 
 LATER = 1_000_000
 """Priority that such a request loses: more than the depth of any page."""
-SAMPLED = 5
-"""One of so many requests of each host does not wait: rules are learnt from these."""
+SAMPLED = 12
+"""Of *n* requests of one kind, the root of SAMPLED times *n* do not wait: rules are learnt from these."""
 
 
 class LateRequests:
@@ -27,7 +29,7 @@ class LateRequests:
     def __init__(self, crawl: FilteredCrawl) -> None:
         self._crawl = crawl
         self._learns = crawl.learnt is not None and not crawl.options.is_dry_run
-        self._n_met: Counter[str] = Counter()
+        self._n_met: Counter[tuple[str, Shape]] = Counter()
 
     def again(self, request: Request) -> Request | None:
         """Return *request* for the end of the queue; None if it is sent now."""
@@ -38,10 +40,12 @@ class LateRequests:
         url = normal_form(request.url)
         host = host_of(url)
         model = self._crawl.models.of(host)
-        if model is None or not model.repeats(url) or model.form_of(url) != url:  # a rule speaks about it already
+        kind = model.repeating_kind(url) if model is not None else None
+        if model is None or kind is None or model.form_of(url) != url:  # a rule speaks about it already
             return None
-        self._n_met[host] += 1
-        if self._n_met[host] % SAMPLED == 0:
+        n = self._n_met[host, kind]
+        self._n_met[host, kind] += 1
+        if isqrt(SAMPLED * (n + 1)) > isqrt(SAMPLED * n):
             return None
         self._crawl.report.count("request/late")
         return marks.send_late(request, request.priority - LATER)

@@ -29,7 +29,7 @@ from dedup_crawler.rules.language.sentences import (
     refusals_to_json,
     sentence_of,
 )
-from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule
+from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule, Shape
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief, expected_lost
 from dedup_crawler.rules.learning.site_rules import learn_host_aliases
@@ -221,10 +221,10 @@ class Verified(Canonicalizer):
         last = (page for page in found if not links.may_lead_back(self.reading_.read(page)))
         return next(last, found[0] if found else None)
 
-    def repeats(self, url: str) -> bool:
-        """True if URLs of this kind mostly repeat pages (:mod:`dedup_crawler.rules.learning.repeating`)."""
+    def repeating_kind(self, url: str) -> Shape | None:
+        """The kind of *url*, if it mostly repeats pages (:mod:`dedup_crawler.rules.learning.repeating`)."""
         read = self.reading_.read(url)
-        return self._links_of(read).repeats(read)
+        return self._links_of(read).repeating_kind(read)
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The referrer rule by which *url* leads back to the page that holds it; both are on one host."""

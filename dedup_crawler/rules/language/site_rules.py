@@ -220,9 +220,10 @@ class HostLinks:
         """The rule that covers *url*."""
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
-    def repeats(self, url: str) -> bool:
-        """Return True if *url* is of a kind that mostly repeats pages."""
-        return bool(self.repeating) and not self.repeating.isdisjoint((self.shapes.of(url), query_shape(url)))
+    def repeating_kind(self, url: str) -> Shape | None:
+        """The kind of *url* that mostly repeats pages, if it is of one: its query names, or its shape."""
+        kinds = (query_shape(url), self.shapes.of(url)) if self.repeating else ()
+        return next((kind for kind in kinds if kind in self.repeating), None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as JSON values."""
