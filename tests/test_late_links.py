@@ -68,6 +68,7 @@ def test_a_crawl_that_learns_fetches_repeating_kinds_last(tmp_path: Path):
     last_item = max(asked.index(item) for item in ITEMS)
     assert len(asked[last_item + 1 :]) == crawl.stats["dedup/request/late"] == N_ITEMS - len(sample)
     assert "dedup/request/dropped" not in crawl.stats
+    assert crawl.log.count("URLs like /go/* on 127.0.0.1:") == 1
     assert all(status(crawl, path) == 200 for path in asked)
 
 

@@ -14,13 +14,16 @@ from scrapy import Request
 from dedup_crawler.live.collecting.response_page import referrer_of
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.rules.language.site_rules import Shape
+from dedup_crawler.rules.language.site_rules import Shape, written
 from dedup_crawler.urls.normal import host_of, normal_form
 
 LATER = 1_000_000
 """Priority that such a request loses: more than the depth of any page."""
 SAMPLED = 12
 """Of *n* requests of one kind, the root of SAMPLED times *n* do not wait: rules are learnt from these."""
+
+MAX_TOLD = 20
+"""Most kinds that the log names."""
 
 
 class LateRequests:
@@ -30,6 +33,7 @@ class LateRequests:
         self._crawl = crawl
         self._learns = crawl.learnt is not None and not crawl.options.is_dry_run
         self._n_met: Counter[tuple[str, Shape]] = Counter()
+        self._told: set[tuple[str, Shape]] = set()
 
     def again(self, request: Request) -> Request | None:
         """Return *request* for the end of the queue; None if it is sent now."""
@@ -48,4 +52,13 @@ class LateRequests:
         if isqrt(SAMPLED * (n + 1)) > isqrt(SAMPLED * n):
             return None
         self._crawl.report.count("request/late")
+        self._tell(host, kind)
         return marks.send_late(request, request.priority - LATER)
+
+    def _tell(self, host: str, kind: Shape) -> None:
+        """Name a kind in the log, once."""
+        if (host, kind) in self._told or len(self._told) >= MAX_TOLD:
+            return
+        self._told.add((host, kind))
+        text = written(kind) if "path.length" in dict(kind) else written(kind)[1:]  # only query names
+        self._crawl.report.say(f"URLs like {text} on {host} mostly repeat pages: most of them are fetched last.")
