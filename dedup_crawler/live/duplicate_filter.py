@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, Spider
+from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError
@@ -155,12 +155,12 @@ class DuplicateFilter(FilteredCrawl):
         if self.job is not None:
             self.job.end()
 
-    def was_late(self, request: Request) -> bool:
-        """Return True if *request* has waited for the end of the crawl."""
-        was_late = marks.take_late(request)
-        if was_late and self._learner is not None:
-            self._learner.hasten()
-        return was_late
+    def is_learning(self) -> bool:
+        """Return True if late requests, which are sent now, wait for a model that is being learnt, or due."""
+        if self._learner is None:
+            return False
+        self._learner.hasten()
+        return self._learner.is_behind(self._n_pages())
 
     def is_busy_when_idle(self) -> bool:
         """Send remaining requests when the crawl has run dry; return True if the spider must wait for them."""
@@ -248,8 +248,11 @@ class DuplicateFilter(FilteredCrawl):
         self.report.flush()
         self.go_on(self.note_facts())
         if self._learner is not None:
-            n_received = self.crawler.stats.get_value("response_received_count", 0)
-            self._learner.tick(self._n_earlier + n_received)
+            self._learner.tick(self._n_pages())
+
+    def _n_pages(self) -> int:
+        """Return the number of pages that a model can be learnt from."""
+        return self._n_earlier + int(self.crawler.stats.get_value("response_received_count", 0))
 
     def _judge_waiting(self, *, is_idle: bool) -> None:
         self.explorer.run_dry(is_idle=is_idle)

@@ -12,6 +12,10 @@ from scrapy.http import Response
 
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.requests import request_marks as marks
+from dedup_crawler.live.scrapy_compat import sleep
+
+LOOK_AGAIN_S = 0.5
+"""Seconds after which a late request goes back to the queue while a model is learnt."""
 
 
 class DuplicateRequestError(IgnoreRequest):
@@ -61,7 +65,9 @@ class DuplicateFilterMiddleware:
         self, request: Request, spider: Spider | None = None
     ) -> Request | Coroutine[Any, Any, Request | None] | None:
         """Drop *request* if the page is fetched through another URL, or send it back to the end of the queue."""
-        was_late = self._filter.was_late(request)
+        was_late = marks.take_late(request)
+        if was_late and self._filter.is_learning():
+            return _later(request)
         if not self._filter.is_decided(request):
             return self._decide(request, was_late=was_late)
         if self._filter.leads_back(request):
@@ -106,6 +112,12 @@ class DuplicateFilterMiddleware:
 
 def _reason(request: Request) -> str:
     return f"duplicate by its canonical form {request.meta['dedup_canonical']!r}: {request.meta['dedup_reason']}"
+
+
+async def _later(request: Request) -> Request:
+    """Send a late request back to the queue, behind requests that were queued meanwhile."""
+    await sleep(LOOK_AGAIN_S)
+    return marks.send_late(request, request.priority)
 
 
 async def _after(consequences: Coroutine[Any, Any, None], response: Response) -> Response:

@@ -24,7 +24,7 @@ from dedup_crawler.errors import MissingExtraError
 
 GROWTH = 1.15
 """Factor by which the number of pages grows from one fit to the next."""
-GROWTH_AT_END = 1.05
+GROWTH_AT_END = 1.1
 """That factor while requests are sent that waited for the end of the crawl."""
 GROWTH_OF_TEXTS = 1.08
 """Factor by which the number of pages grows from one reading of texts to the next."""
@@ -123,6 +123,10 @@ class Learner:
         """Learn again soon, unless there are hardly more pages: requests are sent that waited for a better model."""
         if self._n_learnt:
             self._next = min(self._next, math.ceil(GROWTH_AT_END * self._n_learnt))
+
+    def is_behind(self, n_pages: int) -> bool:
+        """Return True if a fit is under way, or due with *n_pages* pages."""
+        return n_pages >= self._next or (self._job is not None and self._job.n_pages > 0)
 
     def close(self) -> None:
         """End a running job; existing models stay."""
