@@ -91,6 +91,21 @@ def test_a_late_link_that_fails_is_tried_again(tmp_path: Path):
     assert all(site.count(code) >= 2 and status(crawl, code) == 200 for code in CODES)
 
 
+def test_late_links_wait_for_a_model_that_is_due(tmp_path: Path):
+    """The crawl learns after 55 pages, when only late links are left: the first of them is fetched after that."""
+    with Site() as site:
+        build(site)
+        model = model_of(tmp_path, site.host)
+        settings = {**LEARNS, "DEDUP_LEARN_AFTER": 55, "LOG_LEVEL": "DEBUG"}
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_COLLECT=tmp_path / "pages.db", **settings)
+        assert set(site.asked) >= set(ITEMS)
+    lines = crawl.log.splitlines()
+    learnt = next(n for n, line in enumerate(lines) if "Learnt from the crawl so far" in line)
+    fetched = [n for n, line in enumerate(lines) if "Crawled (200)" in line]
+    assert 55 <= sum(n < learnt for n in fetched) < 1 + N_ITEMS + N_ITEMS
+    assert "/go/" in lines[fetched[-1]] or all(n < learnt for n in fetched)
+
+
 @pytest.mark.parametrize("n_before", [8, 30, 60])
 def test_late_links_survive_a_kill(tmp_path: Path, n_before: int):
     """Killed while they wait, or while they are fetched: the next process fetches all pages that are missing."""

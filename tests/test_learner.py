@@ -66,6 +66,23 @@ def test_a_model_is_there_after_enough_pages(tmp_path: Path, scratch: Path):
     assert list(scratch.iterdir()) == []
 
 
+def test_late_requests_make_the_next_fit_due_sooner(tmp_path: Path):
+    """After 10 % more pages instead of 15 %; but not before the first fit, and never twice with the same pages."""
+    with PageStore(tmp_path / "crawl.db") as store:
+        store.add_many(pages(60))
+    crawl = Crawl(tmp_path, 240)
+    crawl.learner.hasten()
+    assert [crawl.learner.is_behind(n) for n in (239, 240)] == [False, True]
+
+    crawl.learner.tick(240)
+    assert crawl.learner.is_behind(240)
+    crawl.learn(240)
+    assert [crawl.learner.is_behind(n) for n in (240, 275, 276)] == [False, False, True]
+    crawl.learner.hasten()
+    assert [crawl.learner.is_behind(n) for n in (240, 263, 264)] == [False, False, True]
+    crawl.learner.close()
+
+
 def test_a_job_reads_texts_before_it_is_asked_to_learn(tmp_path: Path, scratch: Path):
     """The texts are in the database long before the model is due, and are not read again."""
     with PageStore(tmp_path / "crawl.db") as store:
