@@ -138,9 +138,9 @@ class Links:
 def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Sequence[tuple[int, int]]]:
     """Learn referrer rules, each with its pairs of a page and a link on it.
 
-    Links that name something have one of many values for themselves. Those that another rule explains count as well:
-    the referrer rule stays if that rule turns out wrong. For other links, such as ``tab=files``, small differences
-    count, which may be all that such a value changes.
+    Such links name something: they have one of many values for themselves. About others, such as ``tab=files``, a rule
+    about single URLs says as much. Links that another rule explains count as well: the referrer rule stays if that rule
+    turns out wrong.
     """
     trials: dict[tuple[Shape, Shape], list[tuple[int, int]]] = defaultdict(list)
     first = {(referrer, place) for place, referrer in enumerate(links.referrers) if referrer >= 0}
@@ -150,15 +150,12 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
     found: dict[ReferrerRule, Sequence[tuple[int, int]]] = {}
     for shapes, every in sorted(trials.items()):
         is_name = any(value == STAR for key, value in shapes[1] if key not in STRUCTURAL)
-        pairs: Sequence[tuple[int, int]] = (
-            every if is_name else [pair for pair in every if len({links.forms[place] for place in pair}) > 1]
-        )
-        if len({page for page, _ in pairs}) < MIN_GROUPS:
+        if not is_name or len({page for page, _ in every}) < MIN_GROUPS:
             continue
-        pairs = evenly(pairs, MAX_PAIRS)
-        if _fails_at_once(links, evenly(pairs, N_FIRST), is_name=is_name):
+        pairs = evenly(every, MAX_PAIRS)
+        if _fails_at_once(links, evenly(pairs, N_FIRST)):
             continue
-        evidence = _evidence_of_links(links, pairs, is_name=is_name)
+        evidence = _evidence_of_links(links, pairs)
         if evidence.n_groups >= MIN_GROUPS:
             rule = ReferrerRule(*shapes, evidence, len({place for _, place in every}))
             if belief.believes(rule, Evidence.of(evidence)):
@@ -166,9 +163,9 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
     return found
 
 
-def _fails_at_once(links: Links, pairs: Sequence[tuple[int, int]], *, is_name: bool) -> bool:
+def _fails_at_once(links: Links, pairs: Sequence[tuple[int, int]]) -> bool:
     """Return True if some pairs are mostly wrong, as those of menus are: most shapes need no more comparisons."""
-    found = _evidence_of_links(links, pairs, is_name=is_name)
+    found = _evidence_of_links(links, pairs)
     return 2 * found.n_wrong > found.n_groups
 
 
@@ -177,10 +174,10 @@ def evenly(some: Sequence[_Any], n: int) -> Sequence[_Any]:
     return some if len(some) <= n else [some[i * len(some) // n] for i in range(n)]
 
 
-def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]], *, is_name: bool) -> MergeEvidence:
+def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]]) -> MergeEvidence:
     """Count the pages that hold these links as merge groups. Silent pairs do not count."""
     verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
-    if is_name and links.evidence is not None and 0 in verdicts:
+    if links.evidence is not None and 0 in verdicts:
         asked = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if not verdict]
         groups = [page for page, _ in asked]
         n_same = len({page for page, _ in pairs}.difference(groups))
