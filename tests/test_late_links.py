@@ -106,15 +106,16 @@ def test_late_links_wait_for_a_model_that_is_due(tmp_path: Path):
     assert "/go/" in lines[fetched[-1]] or all(n < learnt for n in fetched)
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("n_before", [8, 30, 60])
-def test_late_links_survive_a_kill(tmp_path: Path, n_before: int):
-    """Killed while they wait, or while they are fetched: the next process fetches all pages that are missing."""
+def test_late_links_survive_a_stop(tmp_path: Path, n_before: int, how: signal.Signals):
+    """Stopped or killed while they wait, or while they are fetched: the next process fetches all missing pages."""
     with Site() as site:
         build(site)
         site.delay_s = 0.01
         model = model_of(tmp_path, site.host)
         settings = {**LEARNS, "DEDUP_MODEL": model, "JOBDIR": tmp_path / "job"}
-        stop_after(site, tmp_path, n_before, signal.SIGKILL, **settings)
+        stop_after(site, tmp_path, n_before, how, **settings)
         crawl = walk(site, tmp_path, **settings)
         assert crawl.status == 0
         assert set(site.asked) >= {*ITEMS, *CODES}
