@@ -67,7 +67,7 @@ def test_what_redirects_to_where_nobody_went_shows_what_its_form_shows():
     visits = shuffled([*topics, *alias])
     met, targets, referrers = list(visits), [None] * len(visits), [None] * len(visits)
     for topic, url in later:
-        met += [(topic, url), (("unknown", topic), f"/post/{topic}")]
+        met += [(topic, url), (("unknown", topic), f"/post/{7 * topic}")]
         targets += [None, f"http://{HOST}{url}?page=1"]
         referrers += [None, f"http://{HOST}{url}"]
     urls, pages = numbered(met)
