@@ -128,11 +128,14 @@ class Answers:
         if forms := [form for form in marks.forms_of(request) if form not in self._withdrawn]:
             self._seen.processed(forms)
 
-    async def failed(self, request: Request) -> None:
-        """Release the forms of *request*: it failed, or got no usable answer."""
+    async def failed(self, request: Request, *, is_ignored: bool = False) -> None:
+        """Release the forms of *request*: it failed, got no usable answer, or a component ignored it (*is_ignored*)."""
         self._adopt(request)
         if (explores := request.meta.pop(marks.EXPLORES, None)) is not None:
-            self._explorer.not_answered(explores)
+            if is_ignored:
+                self._explorer.not_fetched(request, explores)
+            else:
+                self._explorer.not_answered(explores)
         forms = marks.forms_of(request)
         if forms:
             marks.answers_for(request, ())

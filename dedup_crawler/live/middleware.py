@@ -87,7 +87,7 @@ class DuplicateFilterMiddleware:
         """Release the forms of *request*: it will not be answered."""
         if isinstance(exception, DuplicateRequestError):
             return None
-        return self._filter.answers.failed(request)
+        return self._filter.answers.failed(request, is_ignored=isinstance(exception, IgnoreRequest))
 
     async def _decide(self, request: Request, *, was_late: bool) -> Request | None:
         if not (await self._filter.decide([request]))[0]:

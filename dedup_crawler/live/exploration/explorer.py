@@ -159,6 +159,14 @@ class Explorer:
         elif expected != marks.WALL:
             self._judged(form, rules, None)
 
+    def not_fetched(self, request: Request, explores: Sequence[Any]) -> None:
+        """Note that *request*, a test or the target of its redirect, will not be fetched."""
+        form, expected, *rules = explores
+        if marks.is_redirected(request) and expected not in marks.NO_TESTS | marks.OF_COVERED:
+            self._judge_redirect(form, rules, request.url)
+        else:
+            self.not_answered(explores)
+
     def swallowed(self, request: Request) -> None:
         """Note that the dupefilter knows the URL of *request*, which may be a test, or the target of a test's redirect.
 
@@ -182,27 +190,32 @@ class Explorer:
             is_new = target_form in self.covered.led or self._models.is_covered(request.url)
             self._judged(form, rules, None if is_new else True)
         else:
-            self._judged(form, rules, self._is_owner(form, request.url) or None)
+            self._judge_redirect(form, rules, request.url)
 
     def led_on(self, explores: Sequence[Any], target: str | None) -> None:
-        """Note that an explored URL redirects to *target* (if that is a URL), which the spider may or may not request.
-
-        The redirect confirms the rules if the target is the owner, or has its form without any of the tested rules.
-        """
+        """Note that an explored URL redirects to *target* (if that is a URL), which the spider may or may not request."""
         form, expected, *rules = explores
         if target is None or expected in marks.NO_TESTS:
             self.not_answered(explores)
-            return
-        target_form, its_rules = self._models.form_of(target)
-        if expected in marks.OF_COVERED:
+        elif expected in marks.OF_COVERED:
+            target_form, _ = self._models.form_of(target)
             self.covered.led_behind(form, rules, target_form, is_covered=self._models.is_covered(target))
-            return
-        is_same = self._is_owner(form, target) or (target_form == form and set(rules).isdisjoint(its_rules))
-        self._judged(form, rules, is_same or None)
+        else:
+            self._judge_redirect(form, rules, target)
 
-    def _is_owner(self, form: bytes, url: str) -> bool:
+    def _judge_redirect(self, form: bytes, rules: Sequence[str], target: str) -> None:
+        """Judge *rules* by the URL that a duplicate redirects to; its page is not compared.
+
+        The owner confirms all of them. Another URL of the same form confirms those that did not make its own form.
+        """
         owner = self.comparisons.owners.get(form)
-        return owner is not None and url in (owner.url, owner.final_url)
+        target_form, its_rules = self._models.form_of(target)
+        if owner is not None and target in (owner.url, owner.final_url):
+            confirmed = [*rules]
+        else:
+            confirmed = [rule for rule in rules if target_form == form and rule not in its_rules]
+        self.evidence.given_up(set(rules).difference(confirmed) if confirmed else ())
+        self._judged(form, confirmed or rules, True if confirmed else None)
 
     def saw(self, forms: Sequence[bytes], request: Request, response: Response) -> set[bytes]:
         """Take in the page of an owner; return the forms for which a wall has answered."""
