@@ -193,7 +193,7 @@ class Explorer:
             self._judge_redirect(form, rules, request.url)
 
     def led_on(self, explores: Sequence[Any], target: str | None) -> None:
-        """Note that an explored URL redirects to *target* (if that is a URL), which the spider may or may not request."""
+        """Note that an explored URL redirects to *target* (None: no URL), which the spider may or may not request."""
         form, expected, *rules = explores
         if target is None or expected in marks.NO_TESTS:
             self.not_answered(explores)
