@@ -171,6 +171,43 @@ def test_covered_pages_that_redirect_to_pages_fetched_before_agree_with_their_ru
     assert "dedup/explored/undecided" not in crawl.stats
 
 
+def moving_model(folder: Path, host: str) -> Path:
+    """Return a model with two rules: neither `from` nor `print` matters."""
+    home = f"http://{host}"
+    paths = [(n, f"{home}{item(n)}{query}") for n in range(300, 600) for query in ("", f"?from={n % 9}", "?print=1")]
+    pages, urls = zip(*random.Random(0).sample(paths, len(paths)), strict=True)
+    model = make_method("verified").fit(urls, pages)
+    assert {model.canonicalize(f"{home}{item(1)}{query}") for query in ("?from=1", "?print=1")} == {home + item(1)}
+    return Path(model.save(folder))
+
+
+@pytest.mark.parametrize("disallowed", [(), ("/*print",)])
+def test_a_redirect_to_another_url_of_the_form_says_as_much_as_a_redirect_to_the_owner(
+    tmp_path: Path, disallowed: tuple[str, ...]
+):
+    """
+    Links with `from` redirect to URLs with `print`, whose pages are not fetched: links have led there before, or
+    robots.txt forbids it.
+    """
+    n_items = 30
+    with Site() as site:
+        build_items(site, n_items)
+        site.robots(*disallowed)
+        for n in range(n_items):
+            show(site, f"{item(n)}?print=1", n)
+            site.redirect(f"{item(n)}?from=1", f"{item(n)}?print=1")
+        site.page(f"/hub/{n_items // 5 - 1}", *map(item, range(n_items - 5, n_items)), "/late", html=text("last"))
+        site.page("/late", *[f"{item(n)}?print=1" for n in range(n_items)], "/later", html=text("late"))
+        site.page("/later", *[f"{item(n)}?from=1" for n in range(n_items)], html=text("later"))
+        model = moving_model(tmp_path / "model", site.host)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=1, CONCURRENT_REQUESTS="1")
+        assert shown(site, [f"{item(n)}?from=1" for n in range(n_items)]) == []
+    n_of_print = 0 if disallowed else n_items
+    assert crawl.stats["dedup/explored/agree"] == n_items + n_of_print
+    assert crawl.stats.get("dedup/explored/undecided", 0) == n_items - n_of_print
+    assert crawl.stats["dedup/request/explored"] == 2 * n_items
+
+
 def test_dead_links_do_not_hold_a_rule_back(tmp_path: Path):
     """Two of three covered items are gone, the others redirect to pages that were fetched before."""
     with Site() as site:
