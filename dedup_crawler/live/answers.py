@@ -94,8 +94,8 @@ class Answers:
                 self._seen.answered(form)
         if refused:
             marks.answers_for(request, (form for form in forms if form not in refused))
-        elif is_page and marks.is_decided(request) and not marks.is_decided(request, self._crawl.name):
-            self._explorer.fetched.add(normal_form(request.url))  # it was on its way when the models were replaced
+        elif is_page:
+            self._note_fetched(request)
         if not self.has_spider_side:
             self._seen.processed(marks.forms_of(request))
         self._switch_off_failing()
@@ -127,6 +127,12 @@ class Answers:
         """Note that the spider has processed the response to *request*, including its links."""
         if forms := [form for form in marks.forms_of(request) if form not in self._withdrawn]:
             self._seen.processed(forms)
+            self._note_fetched(request)
+
+    def _note_fetched(self, request: Request) -> None:
+        """Note the URL of a page that was on its way, and not stored yet, when the models were replaced."""
+        if marks.is_decided(request) and not marks.is_decided(request, self._crawl.name):
+            self._explorer.fetched.add(normal_form(request.url))
 
     async def failed(self, request: Request, *, is_ignored: bool = False) -> None:
         """Release the forms of *request*: it failed, got no usable answer, or a component ignored it (*is_ignored*)."""
