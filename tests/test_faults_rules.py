@@ -174,7 +174,8 @@ def test_covered_pages_that_redirect_to_pages_fetched_before_agree_with_their_ru
 def moving_model(folder: Path, host: str) -> Path:
     """Return a model with two rules: neither `from` nor `print` matters."""
     home = f"http://{host}"
-    paths = [(n, f"{home}{item(n)}{query}") for n in range(300, 600) for query in ("", f"?from={n % 9}", "?print=1")]
+    queries = ["", "?from={0}", "?print={1}", "?from={0}&print={1}"]
+    paths = [(n, f"{home}{item(n)}{query.format(n % 97, n % 89)}") for n in range(300, 1000) for query in queries]
     pages, urls = zip(*random.Random(0).sample(paths, len(paths)), strict=True)
     model = make_method("verified").fit(urls, pages)
     assert {model.canonicalize(f"{home}{item(1)}{query}") for query in ("?from=1", "?print=1")} == {home + item(1)}
@@ -206,6 +207,29 @@ def test_a_redirect_to_another_url_of_the_form_says_as_much_as_a_redirect_to_the
     assert crawl.stats["dedup/explored/agree"] == n_items + n_of_print
     assert crawl.stats.get("dedup/explored/undecided", 0) == n_items - n_of_print
     assert crawl.stats["dedup/request/explored"] == 2 * n_items
+
+
+def test_other_rules_know_what_was_fetched_before_a_rule_was_switched_off(tmp_path: Path):
+    """
+    A wrong rule leads from `/item/N?from=1` to `/item/N`. When it is switched off, the page is that of its own URL, so
+    `/item/N?from=1&print=1` is a duplicate of it.
+    """
+    n_items = 30
+    with Site() as site:
+        site.robots()
+        site.page("/", *[f"{item(n)}?from=1" for n in range(n_items)], "/wrong", html=text("home"))
+        site.page("/wrong", *[f"{item(n)}?from=2" for n in range(n_items)], "/right", html=text("wrong"))
+        site.page("/right", *[f"{item(n)}?from=1&print=1" for n in range(n_items)], html=text("right"))
+        for n in range(n_items):
+            show(site, f"{item(n)}?from=1", n)
+            show(site, f"{item(n)}?from=1&print=1", n)
+            show(site, f"{item(n)}?from=2", f"another {n}")
+        model = moving_model(tmp_path / "model", site.host)
+        settings = {"DEDUP_COLLECT": tmp_path / "pages.db", "DEDUP_EXPLORATION": "0.02", "CONCURRENT_REQUESTS": "1"}
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, **settings)
+        assert shown(site, [f"{item(n)}?from={v}" for n in range(n_items) for v in (1, 2)]) == []
+        assert len(shown(site, [f"{item(n)}?from=1&print=1" for n in range(n_items)])) > n_items // 2
+    assert crawl.stats["dedup/rules/switched_off"] == 1
 
 
 def test_dead_links_do_not_hold_a_rule_back(tmp_path: Path):

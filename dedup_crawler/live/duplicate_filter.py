@@ -222,6 +222,7 @@ class DuplicateFilter(FilteredCrawl):
         self.models.switch_off(rule)
         self.codes.switch_off([rule])
         self._decisions.forget_forms()
+        self.restore(self._n_earlier)  # pages have other forms now, which other rules may lead to
         self.models.write_evidence()  # so that the rule stays off after a kill
         dropped = self.explorer.switch_off(rule)
         counts = self.models.evidence.counts()[rule]
