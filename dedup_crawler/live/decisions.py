@@ -169,7 +169,17 @@ class Decisions:
             holder.standing is not Standing.SEEN or question.digest not in self._explorer.comparisons.owners
         ):
             return self._kept(question)  # nothing is at hand to answer for the redirect
+        if holder.standing is Standing.SEEN and self._is_missing(question):
+            question = self.questions.alone(question)
+            holder = (await self._holders([question]))[0]
+            return self._owns(question) if holder.standing is Standing.NEW else await self._is_sent(question, holder)
         return await self._is_sent_as_duplicate(question, rules, holder.standing)
+
+    def _is_missing(self, question: Question) -> bool:
+        """Return True if the page that a link was taken for should hold it, and does not."""
+        return not question.is_redirected and self.questions.is_missing(
+            question.request.url, question.model, question.form
+        )
 
     def _note_owner(self, question: Question) -> None:
         """Remember that a URL owns its form, within bounds."""

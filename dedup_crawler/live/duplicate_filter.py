@@ -180,6 +180,8 @@ class DuplicateFilter(FilteredCrawl):
         await self._share_tests()
         try:
             has_sent = await self.answers.look_after(is_idle=True)
+            missing = self.explorer.take_missing(self._decisions.questions.is_missing_by_now)
+            has_sent = self.answers.send(missing, marks.RECOVERED) > 0 or has_sent
             has_sent = has_sent or self.answers.send(self.explorer.to_verify(), marks.TESTED) > 0
             has_sent = has_sent or await self.answers.release(self.explorer.to_probe())
             self._may_be_given_more = not has_sent and await self.seen.may_be_given_more()

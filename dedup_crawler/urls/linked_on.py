@@ -17,20 +17,36 @@ MAX_PAGES = 8
 class LinkedOn:
     """URL of a link -> URLs of the first pages that hold it; bounded."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_links: int = MAX_LINKS) -> None:
+        self._max_links = max_links
         self._pages: dict[str, tuple[str, ...]] = {}
+        self._numbers: dict[str, int] = {}  # pages whose links were seen, numbered
+        self._n_seen = 0
+        self._n_lost = 0  # number of the latest page with a forgotten link
 
     def saw(self, links: Iterable[str], page: str) -> None:
         """Note the URLs of the *links* on a page."""
+        self._n_seen += 1
+        self._numbers.setdefault(page, self._n_seen)
+        if len(self._numbers) > self._max_links:
+            del self._numbers[next(iter(self._numbers))]
         known = self._pages
         for url in links:
             pages = known.get(url)
             if pages is None:
-                if len(known) >= MAX_LINKS:
-                    del known[next(iter(known))]
+                if len(known) >= self._max_links:
+                    lost = known.pop(next(iter(known)))
+                    self._n_lost = max(self._n_lost, *(self._numbers.get(each, 0) for each in lost))
                 known[url] = (page,)
             elif len(pages) < MAX_PAGES and page not in pages:
                 known[url] = (*pages, page)
+
+    def lacks(self, page: str, url: str) -> bool:
+        """Return True if the links of *page* are known, and *url* is none of them."""
+        if self._numbers.get(page, 0) <= self._n_lost:
+            return False
+        pages = self.pages(url)
+        return len(pages) < MAX_PAGES and page not in pages
 
     def pages(self, url: str) -> Sequence[str]:
         """Return pages with a link to *url*, the first ones first; none if they are not known."""

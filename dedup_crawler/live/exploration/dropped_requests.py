@@ -118,6 +118,10 @@ class Reservoir(Generic[T]):
                 chosen |= its.sample(n_wanted, form_of, told)
         return self._taken(sorted(chosen))
 
+    def take_if(self, is_taken: Callable[[T], bool]) -> list[tuple[T, tuple[str, ...]]]:
+        """Remove and return the drops whose request is to be taken, the oldest first."""
+        return self._taken([number for number, (request, _, _) in self._dropped.items() if is_taken(request)])
+
     def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return all drops, the oldest first."""
         taken = self._taken([*self._dropped])

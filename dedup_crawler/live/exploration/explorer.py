@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -268,6 +268,10 @@ class Explorer:
         n_missing |= {value: 1 for value in self.evidence.drops.values() if self.evidence.n_missing(value)}
         kept += self._reservoir.sample(n_missing, self.evidence.has_spoken)
         return self._taken_back(kept)
+
+    def take_missing(self, is_missing: Callable[[str], bool]) -> list[Kept]:
+        """Return the drops whose URL is missing on the page that they were taken for."""
+        return self._taken_back(self._reservoir.take_if(lambda kept: is_missing(url_of_kept(kept))))
 
     def to_probe(self) -> list[bytes]:
         """Return the forms to fetch through another URL, because other forms had the same answer."""

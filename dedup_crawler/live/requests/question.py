@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from scrapy import Request
@@ -83,6 +83,29 @@ class Questions:
         url = normal_form(request.url)
         model = self._model_of(host_of(url))
         return model is not None and model.leads_back_to(url, map(normal_form, pages)) is not None
+
+    def is_missing(self, asked: str, model: Canonicalizer, form: str) -> bool:
+        """Return True if the page with this *form* should hold the link *asked*, by a referrer rule, and does not.
+
+        ``/question/7?answer=9`` is not on the first page of the answers if that has no link to it.
+        """
+        if not model.looks_back or (owner := self._crawl.report.owners.get(form_digest(form))) is None:
+            return False
+        linked_on, url = self._crawl.linked_on, normal_form(asked)
+        if url == form or not linked_on.lacks(owner, asked) or model.leads_back_to(url, [form]) is None:
+            return False
+        return all(self._page(page).form != form for page in linked_on.pages(asked))
+
+    def is_missing_by_now(self, asked: str) -> bool:
+        """Return True if a dropped link is known by now to be missing on the page that it was taken for."""
+        url = normal_form(asked)
+        model = self._model_of(host_of(url))
+        return model is not None and self.is_missing(asked, model, model.form_of(url))
+
+    def alone(self, question: Question) -> Question:
+        """Return the same question without rules: the URL is its own form."""
+        digest = form_digest(question.url)
+        return replace(question, form=question.url, digest=digest, fired=(), rules=0)
 
     def ask(self, request: Request, *, is_start: bool) -> Question | None:
         """Make the question about *request*; None if the filter ignores it."""
