@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 
 from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.methods.permalinks import is_missing
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.linked_on import LinkedOn
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -142,6 +143,9 @@ def visits(
         if page is None and referrer in form_of:
             page = referrer
         form = method.canonicalize(url, Referrer(page, form_of[page]) if page is not None else None)
+        same = first.get(form)
+        if same is not None and is_missing(method, linked_on, url, form, same, holders, form_of.__getitem__):
+            form = url
         visit = Visit(form, first.get(form), method.is_covered(url))
         yield visit
         if visit.is_fetched:

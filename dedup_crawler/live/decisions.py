@@ -177,9 +177,9 @@ class Decisions:
 
     def _is_missing(self, question: Question) -> bool:
         """Return True if the page that a link was taken for should hold it, and does not."""
-        return not question.is_redirected and self.questions.is_missing(
-            question.request.url, question.model, question.form
-        )
+        if question.is_redirected or (question.referrer is not None and question.referrer.form == question.form):
+            return False
+        return self.questions.is_missing(question.request.url, question.model, question.form)
 
     def _note_owner(self, question: Question) -> None:
         """Remember that a URL owns its form, within bounds."""

@@ -14,6 +14,7 @@ from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.seen.protocol import Claim, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.methods.permalinks import is_missing
 from dedup_crawler.urls.normal import host_of, normal_form
 
 
@@ -85,16 +86,11 @@ class Questions:
         return model is not None and model.leads_back_to(url, map(normal_form, pages)) is not None
 
     def is_missing(self, asked: str, model: Canonicalizer, form: str) -> bool:
-        """Return True if the page with this *form* should hold the link *asked*, by a referrer rule, and does not.
-
-        ``/question/7?answer=9`` is not on the first page of the answers if that has no link to it.
-        """
-        if not model.looks_back or (owner := self._crawl.report.owners.get(form_digest(form))) is None:
-            return False
-        linked_on, url = self._crawl.linked_on, normal_form(asked)
-        if url == form or not linked_on.lacks(owner, asked) or model.leads_back_to(url, [form]) is None:
-            return False
-        return all(self._page(page).form != form for page in linked_on.pages(asked))
+        """Return True if the fetched page with this *form* should hold the link *asked*, and does not."""
+        linked_on, owner = self._crawl.linked_on, self._crawl.report.owners.get(form_digest(form))
+        return owner is not None and is_missing(
+            model, linked_on, asked, form, owner, linked_on.pages(asked), lambda page: self._page(page).form
+        )
 
     def is_missing_by_now(self, asked: str) -> bool:
         """Return True if a dropped link is known by now to be missing on the page that it was taken for."""
