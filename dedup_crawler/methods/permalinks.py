@@ -24,8 +24,8 @@ def is_missing(
 ) -> bool:
     """Return True if *owner*, the fetched page with this *form*, should hold *link*, and does not.
 
-    *holders* are the pages that are known to hold it, and *form_of* gives their forms. The link is not missing if one of
-    them has the same form.
+    *holders* are the pages that are known to hold it; *form_of* gives their forms. If one has the same form, the link
+    is not missing.
     """
     url = normal_form(link)
     if not model.looks_back or url == form or not linked_on.lacks(owner, link):
