@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import filterfalse
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
@@ -81,6 +82,8 @@ class RuleEvidence:
         site: str = "",
         standard: Iterable[str] = (),
         effects: Mapping[str, str] | None = None,
+        *,
+        is_of_this_crawl: bool = False,
     ) -> None:
         """Add the rules of a model, each with its merge groups and contradictions in training.
 
@@ -88,6 +91,9 @@ class RuleEvidence:
         *standard* rules hold on the whole web: if a drop by them and other rules is wrong, the others are at fault.
         A rule that was a candidate so far, and was never wrong, keeps its tests. *effects* name what each rule does: if
         a rule of an earlier model did the same in another context, and a test of it was wrong, its tests are kept.
+
+        If the training *is_of_this_crawl*, its merge groups are worth as much as tests. Otherwise the site may have
+        changed since then, and the rule is tested as if nothing were known.
         """
         effects = effects or {}
         for rule in training.keys() - self._lives.keys():
@@ -105,12 +111,15 @@ class RuleEvidence:
         self._standard.update(standard)
         self._training.update(training)
         self._site_of.update(dict.fromkeys(training, site))
+        for rule, (n_groups, _) in training.items():
+            life = self._life_of(rule)
+            life.n_learnt_from = max(0, n_groups - life.n_here) if is_of_this_crawl else 0
 
     def add_known(self, known: Mapping[str, RuleCounts]) -> None:
         """Add counts of earlier crawls; a rule that this crawl has explored keeps its own counts."""
         for rule, counts in known.items():
             if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
-                self._lives[rule] = Life.of(counts)
+                self._lives[rule] = replace(Life.of(counts), n_learnt_from=life.n_learnt_from)
 
     def own_counts(self) -> dict[str, RuleCounts]:
         """Return the counts of this process alone, by rule."""

@@ -91,6 +91,8 @@ class Life:
     """Explorations in this process before the last doubling of the rule's drops."""
     n_wrong: int = 0
     """Explorations that went wrong, or probably did."""
+    n_learnt_from: int = 0
+    """Merge groups among this crawl's own pages from which the rule was learnt, without those that tests have made."""
     n_undecided: int = 0
     """Explorations since the last decided one, including those whose verdict is still to come."""
     recent: deque[Verdict] = field(default_factory=lambda: deque(maxlen=WINDOW))
@@ -145,7 +147,7 @@ class Life:
         if self.n_here + self.n_under_way < HELD:
             return max(epsilon, FIRST_RATE)
         is_suspected = any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
-        rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way)
+        rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way + self.n_learnt_from)
         return max(epsilon, rate, SUSPECTED_RATE if is_suspected else 0.0)
 
     def suspicion(self, promised_error: float) -> float:
@@ -160,8 +162,10 @@ class Life:
         n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * promised_error))
         # the site may have changed since training, and since the first tests
         n_late = self.n_here - self.n_until_half
-        n_worth = tests_worth(n_late, min(self.n_wrong, n_late), n_dropped, share)
-        if not self.n_wrong:
+        if self.n_wrong:
+            n_worth = tests_worth(n_late, min(self.n_wrong, n_late), n_dropped, share)
+        else:
+            n_worth = tests_worth(n_late + self.n_learnt_from, 0, n_dropped, share)
             n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
         return max(0, HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
 

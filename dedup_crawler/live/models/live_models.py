@@ -38,6 +38,7 @@ class LiveModels:
     ) -> None:
         self.evidence = RuleEvidence(epsilon)
         self._tests_candidates = epsilon > 0 and not is_dry_run
+        self._is_of_this_crawl = False
         self.shelf = shelf
         self._on_trouble = on_trouble
         self._digests: dict[str, str] = {}
@@ -62,8 +63,9 @@ class LiveModels:
         return asked
 
     def replace(self, shelf: ModelShelf) -> None:
-        """Use other models from now on; shared rules keep their evidence."""
+        """Use models that this crawl has learnt from now on; shared rules keep their evidence."""
         self.shelf = shelf
+        self._is_of_this_crawl = True
         self._digests.clear()
         self._asked.clear()
 
@@ -154,7 +156,13 @@ class LiveModels:
         self._sentences |= sentences
         told = base.model_rules()
         effects = {rule_identifier(rule): effect_identifier(rule) for rule in (told.rules if told is not None else ())}
-        self.evidence.add_training(whole.rule_evidence(), host, map(order_identifier, base.hosts), effects)
+        self.evidence.add_training(
+            whole.rule_evidence(),
+            host,
+            map(order_identifier, base.hosts),
+            effects,
+            is_of_this_crawl=self._is_of_this_crawl,
+        )
         if (folder := self.shelf.folder_of(host)) is not None:
             of_folder = digest if whole is base else base.digest  # making one takes long
             self._folders[folder] = of_folder, frozenset(sentences)
