@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -24,8 +25,8 @@ from dedup_crawler.errors import MissingExtraError
 
 GROWTH = 1.15
 """Factor by which the number of pages grows from one fit to the next."""
-GROWTH_AT_END = 1.1
-"""That factor while requests are sent that waited for the end of the crawl."""
+MIN_GROWTH = 1.04
+"""That factor in a crawl whose pages come slowly, or while requests are sent that waited for the end of the crawl."""
 GROWTH_OF_TEXTS = 1.08
 """Factor by which the number of pages grows from one reading of texts to the next."""
 _WAIT_S = 3.0  # time for a job to clean up at the end of the crawl
@@ -48,6 +49,8 @@ class _Job:
     """Folder for its output and its temporary files."""
     n_pages: int = 0
     """Number of pages when it was told to learn; 0: not yet."""
+    since: float = 0.0
+    """Time when it was told to learn, of the monotonic clock."""
 
     def tell(self, line: bytes) -> None:
         """Write a line to the job; a broken pipe is ignored, because an ended job reports why."""
@@ -61,6 +64,9 @@ class _Job:
 
 class Learner:
     """Has a model learnt from the pages of a crawl, again whenever there are 15 % more pages.
+
+    If pages come slowly, 4 % more are enough, after a pause as long as the last fit. So learning takes half the time of
+    a core at most, unless the crawl is fast.
 
     The next job starts as soon as one has ended. It loads its libraries and reads the texts of new pages in advance,
     so that the fit is quick when its time comes: a late model saves fewer fetches.
@@ -89,10 +95,10 @@ class Learner:
     ) -> None:
         self._database = database
         self._folder = folder
-        self._next = learn_after
+        self._next = self._soonest = learn_after
+        self._rests_until = 0.0  # time of the monotonic clock
         self._on_model = on_model
         self._on_trouble = on_trouble
-        self._n_learnt = 0  # number of pages of the last fit
         self._n_texts = 0  # number of pages when a job was last started, or told to read texts
         self._job: _Job | None = None
 
@@ -109,7 +115,7 @@ class Learner:
             else:
                 _clear(job)  # it was killed while waiting; a lasting error shows with the next job
         elif job is None or job.n_pages == 0:
-            if n_pages >= self._next:
+            if n_pages >= self._next or (n_pages >= self._soonest and time.monotonic() >= self._rests_until):
                 self._learn(n_pages)
             elif n_pages > GROWTH_OF_TEXTS * self._n_texts:
                 self._n_texts = n_pages
@@ -121,8 +127,7 @@ class Learner:
 
     def hasten(self) -> None:
         """Learn again soon, unless there are hardly more pages: requests are sent that waited for a better model."""
-        if self._n_learnt:
-            self._next = min(self._next, math.ceil(GROWTH_AT_END * self._n_learnt))
+        self._next = self._soonest
 
     def is_behind(self, n_pages: int) -> bool:
         """Return True if a fit is under way, or due with *n_pages* pages."""
@@ -139,14 +144,13 @@ class Learner:
         _clear(job)
 
     def _learn(self, n_pages: int) -> None:
-        while self._next <= n_pages:
-            self._next = math.ceil(GROWTH * self._next)
+        self._next, self._soonest = (math.ceil(growth * n_pages) for growth in (GROWTH, MIN_GROWTH))
         try:
             self._job = self._job or self._started()
         except OSError as error:
             self._on_trouble(f"Learning after {n_pages} pages cannot be started: {error}. {self._again()}")
             return
-        self._job.n_pages = self._n_learnt = n_pages
+        self._job.n_pages, self._job.since = n_pages, time.monotonic()
         self._job.close()
 
     def _started(self) -> _Job:
@@ -175,6 +179,8 @@ class Learner:
         """Handle the result of an ended job."""
         said, complained = _last_line(job.scratch / _SAID), _last_line(job.scratch / _COMPLAINED)
         status = job.process.returncode
+        now = time.monotonic()
+        self._rests_until = 2 * now - job.since
         _clear(job)
         try:
             report = RefitReport.from_text(said)
@@ -188,6 +194,8 @@ class Learner:
             self._on_model(self._folder)
 
     def _again(self) -> str:
+        """Say when the next try is; not earlier, since the last one failed."""
+        self._soonest = self._next
         return f"The next try is after {self._next} pages."
 
 
