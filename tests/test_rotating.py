@@ -211,3 +211,16 @@ def test_a_collecting_crawl_stores_second_fetches(tmp_path: Path):
         second = connection.execute("SELECT second_text FROM reloads").fetchall()
     assert second
     assert {*second} == {("another text",)}
+
+
+def test_a_steady_site_gets_fewer_second_fetches(tmp_path: Path):
+    """If the first eight show the same text again, the next ones wait until the number of pages has doubled."""
+    with Site() as site:
+        site.robots()
+        site.page("/", *(f"/{n}" for n in range(250)))
+        for n in range(250):
+            site.page(f"/{n}", html=f"<p>{words(20, n)}</p>")
+        crawl = crawl_content(site.url, tmp_path / "crawl.db")
+        n_twice = sum(site.count(f"/{n}") == 2 for n in range(250))
+    assert crawl.status == 0
+    assert 8 < n_twice < sum(FIRST_PAGE * 1.25**n <= 251 for n in range(1, 20))

@@ -317,6 +317,26 @@ def test_when_a_rule_is_verified():
     assert evidence.is_verified(("new", "r"))
 
 
+def test_what_a_crawl_has_learnt_itself_needs_fewer_tests():
+    """Its merge groups count as tests, but for the first three, and those that tests have made; a wrong test ends that."""
+    evidence = RuleEvidence(0.02)
+    evidence.add_training({"r": (40, 0)}, "a.example", is_of_this_crawl=True)
+    evidence.drops.dropped(("r",), 400)
+    assert (evidence.n_missing("r"), evidence.rate(("r",))) == (3, 0.99)
+    explored(evidence, [True] * 3)
+    assert evidence.n_missing("r") == 0
+    assert evidence.rate(("r",)) == 0.02
+
+    evidence.add_training({"r": (3, 0)}, "a.example", is_of_this_crawl=True)
+    assert evidence.n_missing("r") == 23
+    assert evidence.rate(("r",)) > 0.05
+
+    evidence.add_training({"r": (400, 0)}, "a.example", is_of_this_crawl=True)
+    assert evidence.n_missing("r") == 0
+    explored(evidence, [False], first=10)
+    assert evidence.n_missing("r") > 20
+
+
 def test_the_rules_of_a_site_speak_for_each_other():
     """If eight rules have held, the next one of the site needs fewer tests; one of another site needs as many."""
     evidence = RuleEvidence(0.02)

@@ -1,7 +1,8 @@
 """Second fetches of a few pages, which show what changes with every fetch (:mod:`dedup_crawler.pages.rotating`).
 
 A page is fetched again when a quarter more pages of its site have come, not at once: a cache would show the same text.
-So 8 of the first 100 pages of a site are fetched twice, and 18 of the first 1,000.
+So 8 of the first 100 pages of a site are fetched twice, and 18 of the first 1,000. If the first eight do not change, the
+next ones wait until the number of pages has doubled.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ logger = logging.getLogger("dedup_crawler.live")
 FIRST_PAGE = 16
 """Number of the first page of a site that is fetched twice."""
 GROWTH = 1.25
-"""Each next one comes when the number of pages has grown by this factor."""
+"""Each next one comes when the number of pages has grown by this factor;"""
+STEADY_GROWTH = 2.0
+"""or by this one, while the pages of the site do not change."""
+STEADY_AFTER = 8
+"""Number of reloads that show whether they change."""
 MAX_HOSTS = 32
 """Number of sites whose reloads are known; the least recently used one is forgotten."""
 
@@ -46,6 +51,12 @@ class _Site:
     """The page that is fetched again next."""
     reloads: list[ReloadedText] = field(default_factory=list)
     rotating: RotatingText = STEADY
+
+    @property
+    def growth(self) -> float:
+        """Factor of its pages from one reload to the next."""
+        has_changed = any(reload.first != reload.second for reload in self.reloads)
+        return GROWTH if has_changed or len(self.reloads) < STEADY_AFTER else STEADY_GROWTH
 
 
 class Reloads:
@@ -89,7 +100,7 @@ class Reloads:
         site.n_pages += 1
         if site.n_pages < site.next_page:
             return
-        site.next_page *= GROWTH
+        site.next_page *= site.growth
         chosen, site.chosen = site.chosen, (request, _page(response))
         if chosen is not None:
             self._fetch_again(*chosen)
