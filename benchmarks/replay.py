@@ -9,7 +9,7 @@ SITES has a folder for each site; WORK takes their databases, which are created 
 crawl is avoidable if another fetch shows the same page, by truth. A page is lost if the unfiltered crawl reached it and
 the filtered one did not. A lost page is *not recorded* if the recording cannot follow a link to it: a directory under
 another URL has other relative links. Our model is trained on the first 75 % of the recorded crawl, with our own
-labels; *self-driving* starts without a model and learns from its own first pages.
+labels; *self-driving* starts without a model and learns from its own first pages, at fifty pages a second, or ten (*slow*).
 """
 
 from __future__ import annotations
@@ -88,18 +88,16 @@ class Replayed:
 def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """Return the settings of each kind of crawl."""
     ours = {"ADDONS": ADDON}
+    learns = {**ours, "DEDUP_LEARN_AFTER": LEARN_AFTER}
     return {
         UNFILTERED: {"REQUEST_FINGERPRINTER_CLASS": "replay_spider.ExactFingerprinter"},
         "Scrapy": {},
         "duplicate-url-discarder": {"REQUEST_FINGERPRINTER_CLASS": "duplicate_url_discarder.Fingerprinter"},
         "verified": {**ours, "DEDUP_MODEL": model},
         "verified, no exploration": {**ours, "DEDUP_MODEL": model, "DEDUP_EXPLORATION": 0},
-        "self-driving": {
-            **ours,
-            "DEDUP_LEARN_AFTER": LEARN_AFTER,
-            "DOWNLOAD_DELAY": 0.02,  # a real site is slower; otherwise the crawl would end before the model is learnt
-            "DEDUP_COLLECT": folder / "pages.db",
-        },
+        # a crawl at full speed would end before the model is learnt
+        "self-driving": {**learns, "DOWNLOAD_DELAY": 0.02, "DEDUP_COLLECT": folder / "fast.db"},
+        "self-driving, slow": {**learns, "DOWNLOAD_DELAY": 0.1, "DEDUP_COLLECT": folder / "slow.db"},
     }
 
 
