@@ -9,7 +9,8 @@ SITES has a folder for each site; WORK takes their databases, which are created 
 crawl is avoidable if another fetch shows the same page, by truth. A page is lost if the unfiltered crawl reached it and
 the filtered one did not. A lost page is *not recorded* if the recording cannot follow a link to it: a directory under
 another URL has other relative links. Our model is trained on the first 75 % of the recorded crawl, with our own
-labels; *self-driving* starts without a model and learns from its own first pages, at fifty pages a second, or ten (*slow*).
+labels; *self-driving* starts without a model and learns from its own first pages, at fifty pages a second; *slow* at
+ten.
 """
 
 from __future__ import annotations
