@@ -318,7 +318,7 @@ def test_when_a_rule_is_verified():
 
 
 def test_what_a_crawl_has_learnt_itself_needs_fewer_tests():
-    """Its merge groups count as tests, but for the first three, and those that tests have made; a wrong test ends that."""
+    """Merge groups count as tests, but for the first three, and those that tests have made; a wrong test ends that."""
     evidence = RuleEvidence(0.02)
     evidence.add_training({"r": (40, 0)}, "a.example", is_of_this_crawl=True)
     evidence.drops.dropped(("r",), 400)

@@ -1,8 +1,8 @@
 """Second fetches of a few pages, which show what changes with every fetch (:mod:`dedup_crawler.pages.rotating`).
 
 A page is fetched again when a quarter more pages of its site have come, not at once: a cache would show the same text.
-So 8 of the first 100 pages of a site are fetched twice, and 18 of the first 1,000. If the first eight do not change, the
-next ones wait until the number of pages has doubled.
+So 8 of the first 100 pages of a site are fetched twice, and 18 of the first 1,000. If the first eight do not change,
+the next ones wait until the number of pages has doubled.
 """
 
 from __future__ import annotations
