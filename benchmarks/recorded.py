@@ -23,8 +23,8 @@ from dedup_crawler.evaluation.simulated_crawl import (
     replay,
     visits,
 )
+from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.labels.links import stored_links
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
@@ -159,14 +159,15 @@ def site(
     *labels* are cached labels of these; *links_of* reads the links of the page of a URL.
     """
     n_learnt = round(TRAINED * len(pages)) if n_learnt is None else n_learnt
+    evidence = PageEvidence.of_pages(pages[:n_learnt], links_of=links_of)
     return Crawl(
         name,
         [normal_form(page.url) for page in pages],
         [page.referrer and normal_form(page.referrer) for page in pages],
         [page.redirect_to and normal_form(page.redirect_to) for page in pages],
         [truth[page.url] for page in pages],
-        labels or cluster_labelled(pages[:n_learnt]),
-        PageEvidence.of_pages(pages[:n_learnt], links_of=links_of),
+        labels or compared_clusters(lambda: pages[:n_learnt], evidence).numbers(),
+        evidence,
         links_of and by_normal_form(links_of, pages),
     )
 

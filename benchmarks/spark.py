@@ -29,7 +29,8 @@ from typing import Any
 
 from made import made_crawl
 
-from dedup_crawler.labels.labelling import cluster_labelled, label_store
+from dedup_crawler.evidence.labelling import label_store
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.main_text import clean_page
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData, training_data

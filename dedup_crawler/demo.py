@@ -22,7 +22,7 @@ from rich.table import Table
 
 from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.evaluation.quality import read_truth
-from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.methods import method_from_spec
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.serving import RecordedSite

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costs import at_most
-from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.clusters import cluster_labelled, cluster_pages
 from dedup_crawler.pages.records import LabelledPage
 from label_pages import LONG, SITE, TEXT, groups, page, redirect, wiki
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crawl_exports import CORPORA, FROG_COLUMNS, frog_csv, frog_rows, html, scrapy_feed
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.compression import Gap

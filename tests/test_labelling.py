@@ -15,7 +15,8 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.quality import label_quality, read_truth
-from dedup_crawler.labels.labelling import cluster_labelled, explain_pair, find_sinks, label_store
+from dedup_crawler.evidence.labelling import explain_pair, find_sinks, label_store
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
@@ -28,7 +29,7 @@ PROSE = "This is the text of the page and it is long enough that it will be take
 LABEL_IN_SUBPROCESS = """
 import sys
 from pathlib import Path
-from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.pages.store import PageStore
 
 if __name__ == "__main__":
@@ -285,7 +286,7 @@ def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
 WITHOUT_EXTRAS = """
 import sys
 sys.modules.update(dict.fromkeys(["scipy", "sklearn", "simhash", "torch"]))
-import dedup_crawler.labels.labelling
+import dedup_crawler.evidence.labelling
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.published import score_pairs

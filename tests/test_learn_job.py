@@ -15,7 +15,7 @@ from typing import IO
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.live.learning.refit import refit
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import model_digest

@@ -113,7 +113,7 @@ def test_links_that_a_sample_of_pages_holds_are_evidence():
 class SmallDifferences:
     """Judges pages by their text, as evidence does: small differences that a rule always makes are none."""
 
-    def judge(self, pairs, groups, n_same):
+    def judge(self, pairs, groups):
         """Take all pairs for one page."""
         return [1 for _ in pairs]
 

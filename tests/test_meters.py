@@ -15,7 +15,7 @@ from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.lines import lines_of
 from dedup_crawler.labels.meters import MeterCounts, meter_shapes
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
@@ -140,8 +140,8 @@ def test_the_comparer_leaves_meter_lines_out():
     asked = [(place[f"/{n}/"], place[f"/{n}/?reply={n}"]) for n in range(60)]
     other = [(place[f"/{n}/"], place[f"/{n + 1}/"]) for n in range(59)]
     evidence = PageEvidence.of_pages(pages)
-    assert set(evidence.judge(asked, range(60), 0)) == {SAME}
-    assert set(evidence.judge(other, range(59), 0)) == {DIFFERENT}
+    assert set(evidence.judge(asked, range(60))) == {SAME}
+    assert set(evidence.judge(other, range(59))) == {DIFFERENT}
 
 
 def test_the_order_of_a_query_is_judged_by_the_pages():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
@@ -61,7 +61,7 @@ def test_the_comparer_tells_a_printed_value_from_no_difference(printed: str):
     """A date counts as a value too, although dates are no words."""
     pages = [*forms(printed), *others()]
     evidence = PageEvidence.of_pages(pages)
-    assert evidence.judge([(0, 1), (0, 0)], [0, 1], 0) == [Verdict.NAMED, Verdict.SAME]
+    assert evidence.judge([(0, 1), (0, 0)], [0, 1]) == [Verdict.NAMED, Verdict.SAME]
 
 
 @pytest.mark.parametrize("printed", PRINTED)
@@ -92,7 +92,7 @@ def test_a_name_counts_even_if_the_line_with_it_is_systematic():
     ]
     evidence = PageEvidence.of_pages([*asked, *others()])
     pairs = [(n, n + 1) for n in range(0, N - 2, 2)]
-    assert {*evidence.judge(pairs, range(len(pairs)), 0)} == {Verdict.NAMED}
+    assert {*evidence.judge(pairs, range(len(pairs)))} == {Verdict.NAMED}
 
 
 def test_a_value_that_only_one_page_prints_is_no_name_of_the_other():
@@ -104,4 +104,4 @@ def test_a_value_that_only_one_page_prints_is_no_name_of_the_other():
         told = f"Change {words(1, n)} for express of the express tracker"
         pages.append(page(f"/change/{n}/express", title, *lines, told))
     pairs = [(n, n + 1) for n in range(len(others()), len(pages), 2)]
-    assert {*PageEvidence.of_pages(pages).judge(pairs, range(len(pairs)), 0)} == {Verdict.SAME}
+    assert {*PageEvidence.of_pages(pages).judge(pairs, range(len(pairs)))} == {Verdict.SAME}

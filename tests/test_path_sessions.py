@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.methods.verified import Verified

@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.evidence.labelling import LABELLERS, labeller_of
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.labels.labelling import LABELLERS, labeller_of
 from dedup_crawler.labels.lines import split_words
 from dedup_crawler.labels.published import (
     PART_PAGES,

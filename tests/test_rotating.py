@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.comparing.reloads import FIRST_PAGE
 from dedup_crawler.live.comparing.same_page import read, same_page

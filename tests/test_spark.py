@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from command_line import run as command_line
 from command_line import told
 from dedup_crawler.cli import main
-from dedup_crawler.labels.labelling import label_store
+from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.imports import import_files

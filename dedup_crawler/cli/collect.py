@@ -123,7 +123,7 @@ def label(
     Example: dedup-crawler label --db crawl.db --truth truth.csv.gz
     """
     from dedup_crawler.evaluation.quality import label_quality, read_truth
-    from dedup_crawler.labels.labelling import explain_pair, label_store
+    from dedup_crawler.evidence.labelling import explain_pair, label_store
     from dedup_crawler.pages.store import PageStore
 
     if pair is not None:

@@ -20,9 +20,9 @@ from rich.table import Table
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, LinksOf, by_normal_form, crawl_on, replay
+from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.json_values import JsonValue, read_json_file
-from dedup_crawler.labels.labelling import cluster_labelled
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
@@ -103,17 +103,18 @@ def judged_crawl(
     if not 0 < cut < len(known):
         raise BadInputError(f"{site} has {len(known)} judged pages: too few to learn from a part of them.")
     shown: list[Hashable]
-    shown = list(cluster_labelled(known)) if truth is None else [truth[page.url] for page in known]
+    shown = list(compared_clusters(lambda: known).numbers()) if truth is None else [truth[page.url] for page in known]
+    evidence = PageEvidence.of_pages(known[:cut], links_of=links_of)
     return JudgedCrawl(
         site=site,
         judge="own labels" if truth is None else "truth",
         training=known[:cut],
-        training_clusters=cluster_labelled(known[:cut]),
+        training_clusters=compared_clusters(lambda: known[:cut], evidence).numbers(),
         test_urls=[page.url for page in known[cut:]],
         test_referrers=[page.referrer for page in known[cut:]],
         training_pages=shown[:cut],
         test_pages=shown[cut:],
-        evidence=PageEvidence.of_pages(known[:cut], links_of=links_of),
+        evidence=evidence,
         links_of=links_of and by_normal_form(links_of, known),
     )
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder

@@ -45,6 +45,8 @@ MIN_COMMON = 15.0
 """Least score of the common lines of two pages: words times the logarithm of the rarity of the line."""
 MAX_EXCUSED = 1.0
 """Largest number of words in excused lines, as a share (0-1) of the common words outside the frame."""
+MIN_SURE = 50
+"""Least number of common words outside the frame, for two pages with excused lines to be the same beyond doubt."""
 MAX_DRIFT = 0.1
 """Largest number of words in unexcused lines, as a share (0-1) of the common words, for two fetches of one page."""
 MAX_STEP = 5
@@ -153,15 +155,24 @@ class PageEvidence:
         place = self._places[place]
         return self.digests.content(place) == place and self.digests.pages[place].status < 400
 
-    def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> list[Verdict]:
-        """Compare pairs of pages (by their places in the crawl), each of one merge group of a rule.
-
-        *n_same* further merge groups of the rule are known to show one page each.
-        """
+    def judge(self, pairs: Iterable[tuple[int, int]], groups: Sequence[int]) -> list[Verdict]:
+        """Compare all pairs of pages (by their places in the crawl) that a rule makes one, each of one merge group."""
         left = self._all_left(pairs)
         close = [(group, each.all) for group, each in zip(groups, left, strict=True) if isinstance(each, _Left)]
-        habits = HabitCounts(close, n_same)
+        equal = {group for group, each in zip(groups, left, strict=True) if each == Verdict.SAME}
+        habits = HabitCounts(close, len(equal.difference(group for group, _ in close)))
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
+
+    def is_same_beyond_doubt(self, one: int, other: int) -> bool:
+        """Return True for two pages, the same by :meth:`judge`, that are the same whatever the rule is.
+
+        No line remains, or only lines without new words beside many common words; and the pages do not print the values
+        in which their URLs differ.
+        """
+        (left,) = self._all_left([(one, other)])
+        if not isinstance(left, _Left):
+            return left == Verdict.SAME
+        return not left.is_named and (not left.lines or (not _n_new(left.lines) and left.n_common >= MIN_SURE))
 
     def judge_by(self, habits: Habits, one: int, other: int) -> Verdict:
         """Compare two good answers of different times, given the systematic lines of the rules behind them.

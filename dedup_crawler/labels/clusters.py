@@ -1,4 +1,4 @@
-"""The default labeller: joins pages that are the same, from the surest evidence to the weakest.
+"""Clusters by text: joins pages that are the same, from the surest evidence to the weakest.
 
 A wrong join makes a crawler lose a page; a missed join makes it fetch a page twice. So every join needs evidence:
 
@@ -20,7 +20,7 @@ A page without text is joined only by redirects, or by the digest of its body if
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.labels.joins import Clustering
@@ -34,6 +34,7 @@ from dedup_crawler.labels.lines import (
     is_reordered,
 )
 from dedup_crawler.labels.signatures import Signature, SitePages, changes
+from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.tokens import different_starts
 
 MIN_OWN_WORDS = 20
@@ -79,6 +80,11 @@ def cluster_pages(pages: Pages) -> Clustering:
     _join_near(clustering, site)
     _join_folders(clustering, site.textless.positions, site.signatures)
     return clustering
+
+
+def cluster_labelled(pages: Sequence[LabelledPage]) -> list[int]:
+    """Cluster numbers (0, 1, ... by first appearance) of pages in crawl order, with texts; for any part of a crawl."""
+    return cluster_pages(lambda: pages).numbers()
 
 
 def _join_equal(clustering: Clustering, signatures: dict[int, Signature], key: Key, reason: str) -> None:

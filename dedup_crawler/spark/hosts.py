@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DedupError
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage

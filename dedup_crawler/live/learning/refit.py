@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
-from dedup_crawler.labels.labelling import cluster_labelled
+from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.links import stored_links
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.live.learning.learner import RefitReport

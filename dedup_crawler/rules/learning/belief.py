@@ -63,12 +63,11 @@ class PairJudge(Protocol):
     def has_own_page(self, place: int) -> bool:
         """Return False if a URL answers with an error or a redirect."""
 
-    def judge(self, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int) -> Sequence[int]:
-        """Compare pairs of URLs (places in the crawl) of merge groups: 1 the same page, 0 different, -1 silent.
+    def judge(self, pairs: Iterable[tuple[int, int]], groups: Sequence[int]) -> Sequence[int]:
+        """Compare all pairs of URLs (places in the crawl) of a rule: 1 the same page, 0 different, -1 silent.
 
-        2 is the same page but for lines that print the values in which the two URLs differ.
-
-        *n_same* further groups of the rule show one page each.
+        2 is the same page but for lines that print the values in which the two URLs differ. *groups* has the merge
+        group of each pair.
         """
 
 

@@ -191,12 +191,11 @@ def evidence_of_order(forms: Sequence[str], crawl: HostCrawl) -> MergeEvidence:
             orders[form].setdefault(url, place)
     groups = [[*places.values()] for places in orders.values() if len(places) > 1]
     trials = [(group, places[0], place) for group, places in enumerate(groups) for place in places[1:]]
-    asked = [each for each in trials if crawl.pages[each[1]] != crawl.pages[each[2]]]
-    wrong = {group for group, *_ in asked}
-    if crawl.evidence is not None and asked:
-        pairs = [(one, other) for _, one, other in asked]
-        verdicts = crawl.evidence.judge(pairs, [group for group, *_ in asked], len(groups) - len(wrong))
-        wrong = {group for (group, *_), verdict in zip(asked, verdicts, strict=True) if verdict == 0}
+    verdicts = [int(crawl.pages[one] == crawl.pages[other]) for _, one, other in trials]
+    if crawl.evidence is not None and 0 in verdicts:
+        judged = crawl.evidence.judge([(one, other) for _, one, other in trials], [group for group, *_ in trials])
+        verdicts = [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
+    wrong = {group for (group, *_), verdict in zip(trials, verdicts, strict=True) if verdict == 0}
     return MergeEvidence(len(groups), len(wrong))
 
 

@@ -178,11 +178,8 @@ def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]]) -> MergeE
     """Count the pages that hold these links as merge groups. Silent pairs do not count."""
     verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
     if links.evidence is not None and 0 in verdicts:
-        asked = [pair for pair, verdict in zip(pairs, verdicts, strict=True) if not verdict]
-        groups = [page for page, _ in asked]
-        n_same = len({page for page, _ in pairs}.difference(groups))
-        judged = iter(links.evidence.judge(asked, groups, n_same))
-        verdicts = [verdict or next(judged) for verdict in verdicts]
+        judged = links.evidence.judge(pairs, [page for page, _ in pairs])
+        verdicts = [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
     is_wrong: dict[int, bool] = defaultdict(bool)
     for (page, _), verdict in zip(pairs, verdicts, strict=True):
         if verdict in (0, 1):

@@ -30,6 +30,8 @@ class Trials:
 
     rows: Integers
     """Row of each trial in the columns."""
+    references: Integers
+    """Row of the URL that it is compared with."""
     groups: Integers
     """Number of its merge group."""
     is_right: Mask
@@ -106,9 +108,11 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
     _settle_named(hypothesis, verdicts, columns)
     is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]  # (trials,)
+    reference = reference[of_rows[is_trial]]  # (trials,)
     rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
     return Trials(
         rows=rows,
+        references=reference,
         groups=of_rows,
         is_right=verdicts > 0,
         has_base=has_base[of_rows],
@@ -133,11 +137,9 @@ def _settle_named(hypothesis: Hypothesis, verdicts: Integers, columns: UrlColumn
 def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
     """Verdict on each trial: 1 the same page, 0 another page, -1 silent."""
     verdicts: Integers = (columns.clusters[rows] == columns.clusters[references]).astype(np.int64)
-    asked = np.flatnonzero(verdicts == 0)
-    if columns.evidence is not None and len(asked):
-        n_same = len(np.setdiff1d(groups, groups[asked]))
-        pairs = zip(columns.first[references[asked]].tolist(), columns.first[rows[asked]].tolist(), strict=True)
-        verdicts[asked] = columns.evidence.judge(pairs, groups[asked].tolist(), n_same)
+    if columns.evidence is not None and not verdicts.all():
+        pairs = zip(columns.first[references].tolist(), columns.first[rows].tolist(), strict=True)
+        verdicts = np.where(verdicts > 0, verdicts, columns.evidence.judge(pairs, groups.tolist()))
     # two equal errors, or two redirects to one page, are no evidence: a server that works again, or lets the crawler
     # in, may show two pages
     is_telling = columns.has_own_page[columns.first[rows]] | columns.has_own_page[columns.first[references]]

@@ -14,7 +14,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import BadInputError, did_you_mean
-from dedup_crawler.labels.clusters import REORDERED, cluster_pages
+from dedup_crawler.evidence.compared_clusters import compared_clusters
+from dedup_crawler.labels.clusters import REORDERED
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import lines_of, n_words
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from dedup_crawler.pages.store import PageStore
 
 LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
-    "default": cluster_pages,
+    "default": compared_clusters,
     "cosine": cluster_by_cosine,
     "simhash": cluster_by_simhash,
 }
@@ -138,11 +139,6 @@ def labeller_of(name: str) -> Callable[[Pages], Clustering]:
         hint = did_you_mean(name, LABELLERS)
         raise BadInputError(f"labeller = {name!r} is not known; choose one of {', '.join(LABELLERS)}.{hint}")
     return LABELLERS[name]
-
-
-def cluster_labelled(pages: Sequence[LabelledPage]) -> list[int]:
-    """Cluster numbers (0, 1, ... by first appearance) of pages in crawl order, with texts; for any part of a crawl."""
-    return cluster_pages(lambda: pages).numbers()
 
 
 @dataclass(frozen=True, slots=True)
