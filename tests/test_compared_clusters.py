@@ -1,0 +1,87 @@
+"""Labels of pages that differ by something small and systematic, on a planted blog."""
+
+from dataclasses import replace
+
+import pytest
+
+from dedup_crawler.evidence.compared_clusters import compared_clusters
+from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.labels.clusters import cluster_labelled
+from site_of_pages import NAMES, article, page, words
+
+
+def answered(number):
+    """Return the heading of a reply form."""
+    return f"Leave a reply to {NAMES[number % 10]} {NAMES[number // 10]}"
+
+
+def blog(heading=answered, *, n=60, n_lines=3, is_same=lambda _: True):
+    """Return articles with forms that have a heading; forms show the article that is the same, or another text."""
+    pages = []
+    for number in range(n):
+        title, lines = article(number, f"{NAMES[number % 10]} wrote this")
+        shown = lines[:n_lines] if is_same(number) else article(1000 + number)[1]
+        pages.append(page(f"/{number}/", title, *lines[:n_lines], "Leave a reply to all"))
+        pages.append(page(f"/{number}/?reply={1000 + number}", title, *shown, heading(number)))
+    return pages
+
+
+def joined(pages):
+    """Return the numbers of the articles whose form has the label of the article."""
+    clusters = compared_clusters(lambda: pages).numbers()
+    return [place // 2 for place in range(0, len(pages), 2) if clusters[place] == clusters[place + 1]]
+
+
+def test_forms_with_a_heading_of_their_own_are_labelled_as_their_article():
+    """The text alone tells all forms from their articles: "Leave a reply to Anna" stands on the forms alone."""
+    pages = blog()
+    assert len(set(cluster_labelled(pages))) == 120
+    assert joined(pages) == [*range(60)]
+
+
+def test_labels_of_other_evidence_are_the_same():
+    """The evidence that a method learns from is used again, and gives the same labels."""
+    pages = blog()
+    given = compared_clusters(lambda: pages, PageEvidence.of_pages(pages)).numbers()
+    assert given == compared_clusters(lambda: pages).numbers()
+
+
+@pytest.mark.parametrize(("n_same", "found"), [(40, 40), (20, 0)])
+def test_pairs_of_a_key_that_mostly_does_not_matter_are_joined(n_same, found):
+    """Of sixty forms, some show another text: the others are joined if they are the majority."""
+    assert joined(blog(is_same=lambda number: number < n_same)) == [*range(found)]
+
+
+def test_new_words_are_doubt():
+    """Each form has a word that stands nowhere else: a rule may excuse that, a label does not."""
+    assert not joined(blog(lambda number: f"Leave a reply to {words(1, f'form {number}')}"))
+
+
+def test_a_few_common_words_are_no_proof():
+    """Articles of one line of thirty words, and a heading that differs: too little to be sure."""
+    assert not joined(blog(n_lines=1))
+
+
+def test_pages_that_print_the_values_of_their_urls_are_not_joined():
+    """Two forms of each article show which answer they are about: that may be all that they are there for."""
+    pages = []
+    for number in range(60):
+        title, lines = article(number)
+        answers = 1000 + number, 2000 + number
+        pages += [page(f"/{number}/?reply={each}", title, *lines, f"Answer {each}") for each in answers]
+    assert not joined(pages)
+
+
+def test_the_reason_names_the_rule():
+    """The user who asks why two pages have one label reads which URLs led to the comparison."""
+    pages = blog()
+    (step,) = compared_clusters(lambda: pages).explain(0, 1)
+    assert step.reason.startswith("nothing of their own differs; proposed by the rule: blog.example:")
+    assert "query[reply]" in step.reason
+
+
+def test_labels_of_nothing_and_of_strange_urls():
+    """An empty crawl and URLs without a host have labels as well."""
+    assert compared_clusters(list).numbers() == []
+    odd = [replace(page("", "A title", words(30, number)), url=f"strange:{number}") for number in range(2)]
+    assert compared_clusters(lambda: odd).numbers() == [0, 1]
