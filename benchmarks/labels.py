@@ -38,7 +38,7 @@ SIZES = 1_500, 3_000, 6_000
 BUSY = 0.3
 """With this load before the run, the machine counts as shared."""
 CONSTANTS = (
-    (compared_clusters, "MIN_RIGHT", (0.3, 0.7, 0.9)),
+    (compared_clusters, "MIN_RIGHT", (0.3, 0.5, 0.7)),
     (comparing, "MIN_SURE", (0, 25, 100)),
 )
 """Module of a constant, its name, and other values."""
@@ -104,7 +104,7 @@ def print_constants(work: Path, sites: Sequence[Path]) -> None:
     print(
         f"have the value with the best mean recall that keeps a precision of {MIN_PRECISION} on each of the others.\n"
     )
-    print("| |", " | ".join(site.name for site in sites), "|\n|---|", "---|" * len(sites), sep="")
+    print("| | " + " | ".join(site.name for site in sites), "|\n|---|" + "---|" * len(sites))
     crawls = []
     for site in sites:
         with PageStore(work / f"{site.name}.db") as store:

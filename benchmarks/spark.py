@@ -29,8 +29,8 @@ from typing import Any
 
 from made import made_crawl
 
+from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.labelling import label_store
-from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.main_text import clean_page
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData, training_data
@@ -215,7 +215,7 @@ def loop(files: Path, models: Path) -> dict[str, Any]:
                 )
                 hosts.setdefault(host_of(normal_form(page.url)), []).append(labelled)
     for host, pages in hosts.items():
-        fit(TrainingData.of_pages(pages, cluster_labelled(pages)), models / host)
+        fit(TrainingData.of_pages(pages, compared_clusters(lambda pages=pages: pages).numbers()), models / host)
     spent = {"s": time.perf_counter() - start, "cpu": time.process_time() - cpu}
     return {**spent, "digest": digest(models), "load": os.getloadavg()[0]}
 

@@ -1,4 +1,4 @@
-"""Evidence of pages for labels and rules: digests of pages, and the comparer of two pages to which a rule gives one form.
+"""Evidence of pages for labels and rules: digests of pages, and the comparer of two pages with one form.
 
 Read the digests first (``digests``, with ``site_text`` and ``habits``), then the comparer (``comparing``), and the
 labels that it adds (``compared_clusters``, run over a database by ``labelling``). What a single page says is read in

@@ -3,7 +3,7 @@
 Clusters (:mod:`dedup_crawler.labels.clusters`) know nothing of URLs. A heading "Leave a reply to Anna" makes another
 page of each link to reply. So each hypothesis about URLs, such as "this key does not matter", proposes pairs of pages,
 and the comparer judges them. The hypothesis need not hold everywhere: a wiki's `oldid` mostly shows an old revision,
-and sometimes the current one. Pairs of a hypothesis that is mostly right are joined if they are the same beyond doubt.
+and sometimes the current one. Pairs of a hypothesis that is often right are joined if they are the same beyond doubt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.learning.trials import Trials, trials_of
 from dedup_crawler.urls.normal import host_of, normal_form
 
-MIN_RIGHT = 0.5
+MIN_RIGHT = 0.4
 """Smallest share (0-1) of right trials, for the pairs of a hypothesis to be joined."""
 
 
@@ -55,7 +55,7 @@ def compared_clusters(pages: Pages, evidence: PageEvidence | None = None) -> Clu
 
 
 def _same_pairs(trials: Trials, columns: UrlColumns) -> Sequence[tuple[int, int]]:
-    """Return the right pairs of a hypothesis, as places in the crawl of the host; none if it is mostly wrong."""
+    """Return the right pairs of a hypothesis, as places in the crawl of the host; none if it is too often wrong."""
     right = trials.is_right
     if right.sum() < max(MIN_GROUPS, MIN_RIGHT * len(trials)):
         return ()

@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DedupError
-from dedup_crawler.labels.clusters import cluster_labelled
+from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
@@ -34,7 +34,8 @@ def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> H
         kept = _in_order(packs)
         pages = list(map(_page_of, kept))
         links = {text.url: text.links for text in kept}
-        data = TrainingData.of_pages(pages, cluster_labelled(pages), links_of=lambda url: links.get(url, ()))
+        labels = compared_clusters(lambda: pages).numbers()
+        data = TrainingData.of_pages(pages, labels, links_of=lambda url: links.get(url, ()))
         model = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
         model.save(model_folder(folder, host))
     except Exception as error:  # noqa: BLE001 - one host must not end the job for all others
