@@ -1,13 +1,16 @@
 """Maps as columns: operations on all maps equal those on each map."""
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule
+from dedup_crawler.rules.learning import columns as columns_module
 from dedup_crawler.rules.learning.belief import UNKNOWN
-from dedup_crawler.rules.learning.columns import UrlColumns, map_hash
+from dedup_crawler.rules.learning.columns import MAX_KEYS, UrlColumns, map_hash
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import HOST, rules, site_urls
@@ -108,3 +111,37 @@ def test_a_known_page_is_kept_where_another_is_not_known(page):
     columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))
 
     assert columns.clusters.tolist() == [page]
+
+
+def test_rare_keys_have_no_column_and_still_tell_urls_apart():
+    """
+    A stranger's site has a new key in each URL. The frequent keys have columns, and a rule about one of these joins
+    URLs with the same rare key only.
+    """
+    urls = [f"http://{HOST}/t?sid={n}&k{n // 2}=v" for n in range(4 * MAX_KEYS)]
+    columns = UrlColumns(HOST, urls, [n // 2 for n in range(len(urls))])
+    assert len(columns.columns) == MAX_KEYS
+    assert {"scheme", "path[0]", "query[sid]"} <= columns.columns.keys()
+    assert not columns.matching(Rule(HOST, {f"query[k{2 * MAX_KEYS - 1}]": ANY}, {"query[sid]": Drop()})).any()
+
+    columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))
+
+    assert columns.clusters.tolist() == [*range(2 * MAX_KEYS)]
+    assert columns.hashes.tolist() == [map_hash(columns.row(row)) for row in range(len(columns))]
+
+
+@given(crawls, host_rules)
+def test_columns_of_some_keys_change_as_those_of_all(visits, rule):
+    """A rule about keys with a column gives the same rows, whichever other keys have none."""
+    every = columns_of(visits)
+    keys = {*rule.context, *rule.transformation, *rule.absent, *rule.copied, *rule.behind_dropped}
+    n_of_key = {key: (column.numbers >= 0).sum() for key, column in every.columns.items()}
+    known = sorted(n_of_key, key=lambda key: (-n_of_key[key], key))
+    n_kept = max((place + 1 for place, key in enumerate(known) if key in keys), default=0)
+    with patch.object(columns_module, "MAX_KEYS", n_kept):
+        some = columns_of(visits)
+
+    assert some.columns.keys() == set(known[:n_kept])
+    for each in (every, some):
+        each.apply(rule)
+    assert told(some) == told(every)

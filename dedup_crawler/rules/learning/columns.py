@@ -6,6 +6,7 @@ changing an item is one subtraction.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -23,6 +24,8 @@ Integers = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
+MAX_KEYS = 500
+"""Most columns of a host. Rules say nothing about rarer keys; a column for each would cost memory like the square."""
 _MAX_PASSES = 10
 
 
@@ -85,9 +88,13 @@ class UrlColumns:
         self._rests: list[str] | None = None  # written when they are first needed
         self._applied: list[Rule] = []
         self._index = RuleIndex(())
-        for row, url in enumerate(urls):
-            self._maps.append(values_of(url))
-            self._write(row, self._maps[row])
+        self._maps += map(values_of, urls)
+        n_of_key = Counter(key for values in self._maps for key in values)
+        rarest = sorted(n_of_key, key=lambda key: (-n_of_key[key], key))[MAX_KEYS:]
+        self._rare = frozenset(rarest)
+        self._rare_hashes: Hashes = np.zeros(len(urls), np.uint64)  # (rows,): of the items without a column
+        for row, values in enumerate(self._maps):
+            self._write(row, values)
         self.clusters: Integers = np.array(clusters, np.int64)  # (rows,)
         self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
         """Clusters joined with others whose pages are probably the same, (rows,). Only proposals use them."""
@@ -177,7 +184,7 @@ class UrlColumns:
             self._index = RuleIndex(enumerate(self._applied))
         self._rests = None
         for row, after in changed:
-            for key in self._maps[row].keys() - after.keys():
+            for key in self._maps[row].keys() - after.keys() - self._rare:
                 self.columns[key].numbers[row] = -1
             self._maps[row] = after
             self._write(row, after)
@@ -185,6 +192,9 @@ class UrlColumns:
         self._merge_equal_rows()
 
     def _write(self, row: int, values: Mapping[str, str | None]) -> None:
+        if self._rare:
+            self._rare_hashes[row] = map_hash({key: value for key, value in values.items() if key in self._rare})
+            values = {key: value for key, value in values.items() if key not in self._rare}
         for key, value in values.items():
             column = self.columns.get(key)
             if column is None:
@@ -192,7 +202,7 @@ class UrlColumns:
             column.numbers[row] = column.number(value)
 
     def _hashed(self) -> Hashes:
-        total = np.zeros(len(self), np.uint64)
+        total: Hashes = self._rare_hashes.copy()
         for column in self.columns.values():
             total += np.append(column.hashes, np.uint64(0))[column.numbers]
         return total
@@ -210,7 +220,7 @@ class UrlColumns:
         kept = first[order]
         self.clusters = pages[order]
         self.alike = np.append(self.alike, UNKNOWN)[earliest][order]
-        self.first, self.hashes = self.first[kept], self.hashes[kept]
+        self.first, self.hashes, self._rare_hashes = self.first[kept], self.hashes[kept], self._rare_hashes[kept]
         self._maps = [self._maps[row] for row in kept.tolist()]
         for column in self.columns.values():
             column.numbers = column.numbers[kept]
