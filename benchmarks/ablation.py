@@ -66,9 +66,7 @@ def _plain_groups(groups: Integers, is_right: Mask, mask: Mask, values: Integers
     return np.ones(len(weights)), np.where(wrong > 0, 1.0, 0.0), values
 
 
-def _by_clusters(
-    self: PageEvidence, pairs: Iterable[tuple[int, int]], groups: Iterable[int], n_same: int
-) -> list[Verdict]:
+def _by_clusters(self: PageEvidence, pairs: Iterable[tuple[int, int]], groups: Sequence[int]) -> list[Verdict]:
     """Judge pairs by their clusters alone."""
     return [Verdict.DIFFERENT for _ in groups]
 
