@@ -1,5 +1,6 @@
 """Maps as columns: operations on all maps equal those on each map."""
 
+from collections import Counter
 from unittest.mock import patch
 
 import pytest
@@ -11,7 +12,7 @@ from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule
 from dedup_crawler.rules.learning import columns as columns_module
 from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import MAX_KEYS, UrlColumns, map_hash
-from dedup_crawler.urls.keyvalue import KEY_VALUES
+from dedup_crawler.urls.keyvalue import KEY_VALUES, values_of
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import HOST, rules, site_urls
 
@@ -135,7 +136,7 @@ def test_columns_of_some_keys_change_as_those_of_all(visits, rule):
     """A rule about keys with a column gives the same rows, whichever other keys have none."""
     every = columns_of(visits)
     keys = {*rule.context, *rule.transformation, *rule.absent, *rule.copied, *rule.behind_dropped}
-    n_of_key = {key: (column.numbers >= 0).sum() for key, column in every.columns.items()}
+    n_of_key = Counter(key for url, _ in visits for key in values_of(url))
     known = sorted(n_of_key, key=lambda key: (-n_of_key[key], key))
     n_kept = max((place + 1 for place, key in enumerate(known) if key in keys), default=0)
     with patch.object(columns_module, "MAX_KEYS", n_kept):

@@ -68,6 +68,8 @@ class RedisSeenSet(SeenSet[str]):
 
     async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
+        if invalid and any(claim.digest in self._answered for claim in claims):
+            await self._beat()  # Redis must not hear that a page is seen after its form has gone to another URL
         codes = b"".join(map(_code, invalid))
         holders: list[Holder] = []
         for start in range(0, len(claims), _CLAIMS_AT_ONCE):
