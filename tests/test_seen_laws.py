@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
 
@@ -87,6 +88,18 @@ def test_a_form_of_a_rule_that_was_switched_off_is_free(sets, seen):
     sets.claim(seen, A, "/a?3")
     assert sets.claim(seen, B, "/b?2", rules=1, invalid=[65535]) == (NEW, 1)
     assert sets.claim(seen, B, "/b?1") == (AWAITED, 1)
+
+
+def test_late_news_of_a_page_do_not_mark_the_form_of_its_successor(sets, seen):
+    """Pages are noted as seen within a moment; meanwhile their forms go to other URLs, whose pages are awaited."""
+    forms = [form_digest(f"/{number}") for number in range(30)]
+    for form in forms:
+        sets.claim(seen, form, "/1", rules=65535)
+        seen.answered(form)
+        seen.processed([form])
+        assert sets.claim(seen, form, "/2", rules=1, invalid=[65535]) == (NEW, 1)
+        sets.run(asyncio.sleep(0.01))
+    assert {sets.claim(seen, form, "/3") for form in forms} == {(AWAITED, 1)}
 
 
 def test_owners_that_were_swallowed_give_up_their_substitutes(sets, seen):
