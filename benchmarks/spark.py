@@ -30,6 +30,7 @@ from typing import Any
 from made import made_crawl
 
 from dedup_crawler.evidence.compared_clusters import compared_clusters
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.labels.main_text import clean_page
 from dedup_crawler.methods import make_method
@@ -215,7 +216,9 @@ def loop(files: Path, models: Path) -> dict[str, Any]:
                 )
                 hosts.setdefault(host_of(normal_form(page.url)), []).append(labelled)
     for host, pages in hosts.items():
-        fit(TrainingData.of_pages(pages, compared_clusters(lambda pages=pages: pages).numbers()), models / host)
+        evidence = PageEvidence.of_pages(pages)
+        labels = compared_clusters(lambda pages=pages: pages, evidence).numbers()
+        fit(TrainingData.of_pages(pages, labels, evidence), models / host)
     spent = {"s": time.perf_counter() - start, "cpu": time.process_time() - cpu}
     return {**spent, "digest": digest(models), "load": os.getloadavg()[0]}
 

@@ -47,7 +47,7 @@ def _titled(n: int) -> tuple[str, ...]:
 
 
 def learnt(pages: list[LabelledPage]) -> Canonicalizer:
-    data = TrainingData.of_pages(pages, cluster_labelled(pages))
+    data = TrainingData.of_pages(pages, cluster_labelled(pages), PageEvidence.of_pages(pages))
     method = make_method("verified")
     return method.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
 

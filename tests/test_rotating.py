@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.json_values import JsonValue
@@ -106,7 +107,7 @@ def test_a_site_with_random_links_teaches_as_much_as_one_without():
 
     def forms(some: list[LabelledPage], rotating: RotatingText = STEADY) -> list[str]:
         some = [*map(rotating.without, some)]
-        data = TrainingData.of_pages(some, cluster_labelled(some), rotating)
+        data = TrainingData.of_pages(some, cluster_labelled(some), PageEvidence.of_pages(some, rotating))
         method = make_method("verified").fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
         return method.canonicalize_many(data.urls)
 

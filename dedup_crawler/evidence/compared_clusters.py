@@ -8,7 +8,6 @@ and sometimes the current one. Pairs of a hypothesis that is often right are joi
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from dedup_crawler.evidence.comparing import PageEvidence
@@ -21,7 +20,7 @@ from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.learning.trials import Trials, trials_of
-from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.normal import normal_form, places_by_host
 
 MIN_RIGHT = 0.4
 """Smallest share (0-1) of right trials, for the pairs of a hypothesis to be joined."""
@@ -34,20 +33,16 @@ def compared_clusters(pages: Pages, evidence: PageEvidence | None = None) -> Clu
     known already. Memory holds the digests of all pages, but no texts.
     """
     clustering = cluster_pages(pages)
-    rows = [(page.url, page.redirect_to) for page in pages()]
     if evidence is None:
         evidence = PageEvidence(PageDigests(pages()))
-    urls = [normal_form(url) for url, _ in rows]
-    read = Reading.learn((), urls).read
-    crawled = {None, *(url for url, _ in rows)}
-    known = [cluster if row[1] in crawled else UNKNOWN for row, cluster in zip(rows, clustering.numbers(), strict=True)]
-    places_of: dict[str, list[int]] = defaultdict(list)
-    for place, url in enumerate(map(read, urls)):
-        places_of[host_of(url)].append(place)
-    places_of.pop("", None)
-    for host, places in places_of.items():
-        clusters = [known[place] for place in places]
-        columns = UrlColumns(host, [read(urls[place]) for place in places], clusters, evidence.of(places))
+    urls = evidence.digests.urls
+    crawled = {None, *urls}
+    targets = [page.redirect_to and normal_form(page.redirect_to) for page in pages()]
+    shown = [UNKNOWN if to not in crawled else page for page, to in zip(clustering.numbers(), targets, strict=True)]
+    urls = [*map(Reading.learn((), urls).read, urls)]
+    for host, places in places_by_host(urls).items():
+        its_pages = [shown[place] for place in places]
+        columns = UrlColumns(host, [urls[place] for place in places], its_pages, evidence.of(places))
         for hypothesis in hypotheses(columns):
             for one, other in _same_pairs(trials_of(hypothesis, columns), columns):
                 _join(clustering, places[one], places[other], hypothesis, evidence)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import gc
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +18,7 @@ from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_js
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.keyvalue import UrlMap
-from dedup_crawler.urls.normal import host_of
+from dedup_crawler.urls.normal import places_by_host
 
 _FILE = "rules.json"
 
@@ -55,8 +54,9 @@ class RuleBased(Canonicalizer):
         rules: list[AnyRule] = []
         maps: dict[str, UrlMap] = {}
         with _no_collection():
-            for host, (its_urls, its_clusters) in sorted(_by_host(urls, clusters).items()):
-                found, maps[host] = self._mined(host, its_urls, its_clusters)
+            for host, places in sorted(places_by_host(urls).items()):
+                its_clusters = [clusters[place] for place in places]
+                found, maps[host] = self._mined(host, [urls[place] for place in places], its_clusters)
                 rules += found
         self.engine_ = RuleEngine(rules, maps)
 
@@ -103,16 +103,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _by_host(urls: Sequence[str], clusters: Sequence[int]) -> dict[str, tuple[list[str], list[int]]]:
-    of_host: dict[str, tuple[list[str], list[int]]] = defaultdict(lambda: ([], []))
-    for url, cluster in zip(urls, clusters, strict=True):
-        its_urls, its_clusters = of_host[host_of(url)]
-        its_urls.append(url)
-        its_clusters.append(cluster)
-    of_host.pop("", None)
-    return of_host
 
 
 def _evidence(rules: Sequence[AnyRule], fired: Sequence[int]) -> list[dict[str, Any]]:

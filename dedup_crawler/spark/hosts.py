@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.evidence.compared_clusters import compared_clusters
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
@@ -34,14 +35,14 @@ def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> H
         kept = _in_order(packs)
         pages = list(map(_page_of, kept))
         links = {text.url: text.links for text in kept}
-        labels = compared_clusters(lambda: pages).numbers()
-        data = TrainingData.of_pages(pages, labels, links_of=lambda url: links.get(url, ()))
+        evidence = PageEvidence.of_pages(pages, links_of=lambda url: links.get(url, ()))
+        data = TrainingData.of_pages(pages, compared_clusters(lambda: pages, evidence).numbers(), evidence)
         model = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
         model.save(model_folder(folder, host))
     except Exception as error:  # noqa: BLE001 - one host must not end the job for all others
         reason = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"
         return HostRow(host, n_found=n_found, refused=storable(" ".join(reason.split())))
-    evidence = model.rule_evidence().values()
+    counts = model.rule_evidence().values()
     forms = {asked.form for asked in model.forms_in_order(zip(data.urls, data.referrers, strict=True))}
     return HostRow(
         host,
@@ -49,8 +50,8 @@ def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> H
         n_pages=len(pages),
         n_clusters=len(set(data.clusters)),
         n_rules=model.n_learnt() or 0,
-        n_groups=sum(n_groups for n_groups, _ in evidence),
-        n_contradictions=sum(n_wrong for _, n_wrong in evidence),
+        n_groups=sum(n_groups for n_groups, _ in counts),
+        n_contradictions=sum(n_wrong for _, n_wrong in counts),
         n_skipped=sum(text.is_skipped for text in kept),
         n_merged=len(pages) - len(forms),
         seconds=round(time.monotonic() - start, 2),

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _LEGAL = r"A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;="
@@ -60,6 +62,15 @@ def host_of(url: str) -> str:
     end = url.find("/", start + 3)
     authority = url[start + 3 :] if end < 0 else url[start + 3 : end]
     return authority.rpartition("@")[2]
+
+
+def places_by_host(urls: Iterable[str]) -> dict[str, list[int]]:
+    """Map each host to the places of its URLs (in normal form); URLs without a host are left out."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, url in enumerate(urls):
+        places[host_of(url)].append(place)
+    places.pop("", None)
+    return places
 
 
 def _normal_authority(scheme: str, authority: str) -> str:

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.links import stored_links
 from dedup_crawler.labels.main_text import clean_pages
@@ -24,7 +25,7 @@ from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.normal import normal_form, places_by_host
 
 METHOD = "verified"
 _MAX_HOSTS = 1000  # those with most pages; a crawl of the whole web may have any number
@@ -52,7 +53,9 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         n_pages = len(store)
         _read_texts(store, n_workers)
         pages = list(islice(store.labelled_pages(), n_pages))  # pages added meanwhile have no text
-        data = TrainingData.of_pages(pages, cluster_labelled(pages), store.rotating_text(), stored_links(store))
+        # no compared clusters: the comparer finds the other pairs while rules are learnt
+        evidence = PageEvidence.of_pages(pages, store.rotating_text(), stored_links(store))
+        data = TrainingData.of_pages(pages, cluster_labelled(pages), evidence)
         done = RefitReport(len(data.urls))
         for place, part in _parts(folder, data):
             _learn(place, part, done)
@@ -78,9 +81,7 @@ def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingDat
     if (folder / "model.json").is_file():
         yield folder, data
         return
-    of_host: dict[str, list[int]] = {}
-    for i, url in enumerate(data.urls):
-        of_host.setdefault(host_of(normal_form(url)), []).append(i)
+    of_host = places_by_host(map(normal_form, data.urls))
     large = [(host, rows) for host, rows in of_host.items() if len(rows) >= MIN_PAGES and is_plain_host(host)]
     if not large:
         raise BadInputError(

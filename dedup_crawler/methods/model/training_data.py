@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.links import stored_links
 from dedup_crawler.methods.model.folder import folder_name
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.pages.rotating import STEADY, RotatingText
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -29,23 +28,14 @@ class TrainingData:
     """Compares pages, given their places in the lists."""
 
     @classmethod
-    def of_pages(
-        cls,
-        pages: Sequence[LabelledPage],
-        clusters: Sequence[int],
-        rotating: RotatingText = STEADY,
-        links_of: Callable[[str], Iterable[str]] | None = None,
-    ) -> TrainingData:
-        """Make training data of *pages* (in crawl order, without *rotating* text) and their *clusters*.
-
-        *links_of* reads the links of the page of a URL.
-        """
+    def of_pages(cls, pages: Sequence[LabelledPage], clusters: Sequence[int], evidence: PageEvidence) -> TrainingData:
+        """Make training data of *pages* (in crawl order), their *clusters* and *evidence*."""
         return cls(
             [page.url for page in pages],
             list(clusters),
             [page.referrer for page in pages],
             [page.redirect_to for page in pages],
-            PageEvidence.of_pages(pages, rotating, links_of),
+            evidence,
         )
 
     def rows(self, rows: Sequence[int]) -> TrainingData:
@@ -71,7 +61,9 @@ def training_data(store: PageStore) -> TrainingData:
     if n_unlabelled:
         raise BadInputError(f"{n_unlabelled} of {len(pages)} pages have no cluster: run `dedup-crawler label` first.")
     clusters = [page.cluster for page in pages if page.cluster is not None]
-    return TrainingData.of_pages(pages, clusters, store.rotating_text(), stored_links(store))
+    return TrainingData.of_pages(
+        pages, clusters, PageEvidence.of_pages(pages, store.rotating_text(), stored_links(store))
+    )
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -33,7 +32,7 @@ from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, Host
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief, expected_lost
 from dedup_crawler.rules.learning.site_rules import learn_host_aliases
-from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
 
 if TYPE_CHECKING:
     from dedup_crawler.evidence.comparing import PageEvidence
@@ -121,7 +120,7 @@ class Verified(Canonicalizer):
         self.reading_ = Reading.learn(aliases, urls)
         read = self.reading_.read
         as_crawled, urls = urls, [read(url) for url in urls]
-        places_of = _by_host(urls)
+        places_of = places_by_host(urls)
         rules: list[AnyRule] = []
         self.candidates_: list[AnyRule] = []
         self.links_: dict[str, HostLinks] = {}
@@ -369,14 +368,6 @@ class Verified(Canonicalizer):
         self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
         if missing := self.hosts - self.reading_.aliases.keys() - self.links_.keys():
             raise BadInputError(f"{_LINKS_FILE} has no entry for {min(missing)}.")
-
-
-def _by_host(urls: Sequence[str]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, url in enumerate(urls):
-        places[host_of(url)].append(place)
-    places.pop("", None)
-    return places
 
 
 def _links_on(evidence: PageEvidence, read: Callable[[str], str], places: Sequence[int], place: int) -> Iterator[str]:
