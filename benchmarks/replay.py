@@ -7,8 +7,9 @@ breadth-first.
 
 SITES has a folder for each site; WORK takes their databases, which are created if missing. A fetch of the unfiltered
 crawl is avoidable if another fetch shows the same page, by truth. A page is lost if the unfiltered crawl reached it and
-the filtered one did not. A lost page is *not recorded* if the recording cannot follow a link to it: a directory under
-another URL has other relative links. Our model is trained on the first 75 % of the recorded crawl, with our own
+the filtered one did not. A lost page is *not recorded* if the filtered crawl never saw a link to it, and fetched the
+page that holds one under another URL, whose links are not all recorded: a directory under another URL has other
+relative links. Our model is trained on the first 75 % of the recorded crawl, with our own
 labels; *self-driving* starts without a model and learns from its own first pages, at fifty pages a second; *polite* at
 one page a second, as new Scrapy projects are set.
 """
@@ -21,9 +22,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +35,7 @@ from recorded import links_in
 
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods import make_method
 from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
 
@@ -62,8 +65,10 @@ class Crawled:
     n_fetched: int
     n_needed: int
     """Number of different fetched pages, including those without content."""
-    unrecorded: frozenset[str]
-    """Links that the recording cannot follow."""
+    linked: frozenset[str | None]
+    """Pages that a link on a fetched page leads to, by truth."""
+    incomplete: frozenset[str | None]
+    """Fetched pages with links that were not recorded, by truth."""
     n_dropped: int
     n_explored: int
     seconds: float
@@ -130,13 +135,17 @@ def crawl(replayed: Replayed, settings: Mapping[str, Any], order: str = "breadth
         ):
             print(line, file=sys.stderr)
     told = json.loads(out.read_text(encoding="utf-8"))
-    reached = {replayed.truth.get(site.recorded_url(url)) for urls in told["reached"] for url in urls} - {None}
+
+    def shown(urls: Iterable[str]) -> frozenset[str | None]:
+        return frozenset(replayed.truth.get(site.recorded_url(url)) for url in urls)
+
     stats = told["stats"]
     return Crawled(
-        frozenset(map(str, reached)),
+        frozenset(map(str, shown(chain.from_iterable(told["reached"])) - {None})),
         len(told["fetched"]),
         len({replayed.truth.get(url, url) for url in map(site.recorded_url, told["fetched"])}),
-        frozenset(told["unrecorded"]),
+        shown(told["linked"]),
+        shown(told["incomplete"]),
         int(stats.get("dedup/request/dropped", 0)),
         int(stats.get("dedup/request/explored", 0)),
         seconds,
@@ -186,7 +195,7 @@ def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -
             done = crawl(replayed, settings, order)
             first = first or done
             lost = first.clusters - done.clusters
-            n_left = len(beyond_the_recording(replayed, lost, done.unrecorded))
+            n_left = len(beyond_the_recording(replayed, lost, done))
             avoidable = first.n_fetched - first.n_needed
             saved = first.n_fetched - done.n_fetched
             yield (
@@ -195,20 +204,14 @@ def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -
             )
 
 
-def beyond_the_recording(replayed: Replayed, lost: Set[str], unrecorded: Set[str]) -> set[str]:
-    """Return lost pages behind links that were not recorded, and pages that were found on these."""
-    model, served_url = load_model(replayed.model), replayed.site.served_url
-    forms = set(map(model.canonicalize, unrecorded))
-    urls_of: dict[str, list[str]] = {page: [] for page in lost}
+def beyond_the_recording(replayed: Replayed, lost: Set[str], done: Crawled) -> set[str]:
+    """Return lost pages that the crawl could not reach, because the recording lacks links of fetched pages."""
+    holders: defaultdict[str, set[str | None]] = defaultdict(set)  # lost page -> pages that the recording knows it from
     for url, page in replayed.truth.items():
-        if page in lost:
-            urls_of[page].append(url)
-    left = {page for page, urls in urls_of.items() if any(model.canonicalize(served_url(url)) in forms for url in urls)}
-    while more := {
-        page
-        for page, urls in urls_of.items()
-        if page not in left and any(replayed.truth.get(replayed.referrers.get(url) or "") in left for url in urls)
-    }:
+        if page in lost - done.linked:
+            holders[page].add(replayed.truth.get(replayed.referrers.get(url) or ""))
+    left: set[str] = set()
+    while more := {page for page in holders.keys() - left if holders[page] & (done.incomplete | left)}:
         left |= more
     return left
 

@@ -49,7 +49,10 @@ class RecordedSiteMiddleware:
 
 
 class ReplaySpider(Spider):
-    """Crawls a served recording; writes fetched, reached and skipped URLs and the stats to *out*, as JSON."""
+    """Crawls a served recording, and writes its results to *out* as JSON.
+
+    These are the fetched, reached and linked URLs, the fetched pages with links that were not recorded, and the stats.
+    """
 
     name = "replay"
     custom_settings: ClassVar[dict[str, Any]] = {
@@ -76,7 +79,8 @@ class ReplaySpider(Spider):
         self.out = Path(out)
         self.fetched: list[str] = []
         self.reached: list[list[str]] = []
-        self.unrecorded: set[str] = set()
+        self.linked: set[str] = set()
+        self.incomplete: list[str] = []
         self.begun = time.perf_counter()
 
     @classmethod
@@ -93,11 +97,13 @@ class ReplaySpider(Spider):
     def parse(self, response: Response) -> Any:
         """Follow recorded links."""
         self.reached.append([*response.meta.get("redirect_urls", []), response.url])
-        for url in links_of(response):
-            if url in self.known:
-                yield Request(url, priority=crc32(url.encode()) % 1000 if self.is_random else 0)
-            elif url.startswith(self.site):
-                self.unrecorded.add(url)
+        links = [url for url in links_of(response) if url.startswith(self.site)]
+        known = [url for url in links if url in self.known]
+        if len(known) < len(links):
+            self.incomplete.append(response.url)
+        self.linked.update(known)
+        for url in known:
+            yield Request(url, priority=crc32(url.encode()) % 1000 if self.is_random else 0)
 
     def closed(self, reason: str) -> None:
         """Write the results."""
@@ -105,7 +111,8 @@ class ReplaySpider(Spider):
         told = {
             "fetched": self.fetched,
             "reached": self.reached,
-            "unrecorded": sorted(self.unrecorded),
+            "linked": sorted(self.linked),
+            "incomplete": self.incomplete,
             "stats": stats,
             "seconds": time.perf_counter() - self.begun,
         }
