@@ -105,3 +105,30 @@ def test_a_value_that_only_one_page_prints_is_no_name_of_the_other():
         pages.append(page(f"/change/{n}/express", title, *lines, told))
     pairs = [(n, n + 1) for n in range(len(others()), len(pages), 2)]
     assert {*PageEvidence.of_pages(pages).judge(pairs, range(len(pairs)))} == {Verdict.SAME}
+
+
+def tabs(heading: str, n_first: int = 0) -> list[LabelledPage]:
+    """Folders, each with a tab that has another heading; the lists of the files are empty everywhere."""
+    pages = []
+    for n in range(n_first, n_first + N):
+        title, lines = article(n)
+        pages.append(page(f"/folder/{n}", title, *lines[:1], f"Files in {words(2, n)}", "Nothing was found"))
+        pages.append(
+            page(f"/folder/{n}?tab=search", title, *lines[:1], f"{heading} {words(2, n)}", "Nothing was found")
+        )
+    return pages
+
+
+@pytest.mark.parametrize(("heading", "verdict"), [("Search in", Verdict.SILENT), ("Look into", Verdict.SAME)])
+def test_a_page_that_prints_a_value_that_the_other_url_lacks_is_silent(heading: str, verdict: Verdict):
+    """The heading is systematic. If it names the tab, the value seems to choose what is shown."""
+    pages = [*tabs(heading), *(page(f"/{n}/", "Search in", "Look into", *_titled(n)) for n in range(100, 200))]
+    pairs = [(n, n + 1) for n in range(0, 2 * N, 2)]
+    assert {*PageEvidence.of_pages(pages).judge(pairs, range(N))} == {verdict}
+
+
+def test_tabs_that_name_themselves_are_not_merged():
+    """Of a wiki's media manager, only folders without files were crawled: nothing but the headings tells the tabs."""
+    asked = tabs("Search in")
+    model = learnt([*asked, *(page(f"/{n}/", "Search in", *_titled(n)) for n in range(100, 200))])
+    assert n_forms(model, asked) == 2 * N

@@ -17,7 +17,15 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
-from dedup_crawler.evidence.digests import VALUE, MaskedLine, PageDigests, alike_pages, masked_values, url_values
+from dedup_crawler.evidence.digests import (
+    VALUE,
+    MaskedLine,
+    PageDigests,
+    alike_pages,
+    masked_values,
+    query_values,
+    url_values,
+)
 from dedup_crawler.evidence.frame_of_time import N_BESIDE, frame_of_time
 from dedup_crawler.evidence.habits import HabitCounts, Habits, Line, Words
 from dedup_crawler.evidence.site_text import SiteText
@@ -85,6 +93,8 @@ class _Left:
     """Further lines that many pages of the site have; they show what is systematic, and are no difference."""
     is_named: bool
     """True if each page prints a value that only its own URL has."""
+    says_more: bool
+    """True if a page prints the value of a query name that the other URL lacks, such as "Search" for ``tab=search``."""
     n_common: int
     """Number of common words outside the frame."""
     support: float
@@ -172,7 +182,8 @@ class PageEvidence:
         (left,) = self._all_left([(one, other)])
         if not isinstance(left, _Left):
             return left == Verdict.SAME
-        return not left.is_named and (not left.lines or (not _n_new(left.lines) and left.n_common >= MIN_SURE))
+        is_clear = not left.is_named and not left.says_more
+        return is_clear and (not left.lines or (not _n_new(left.lines) and left.n_common >= MIN_SURE))
 
     def judge_by(self, habits: Habits, one: int, other: int) -> Verdict:
         """Compare two good answers of different times, given the systematic lines of the rules behind them.
@@ -206,6 +217,8 @@ class PageEvidence:
             return Verdict.SILENT
         if sum(len(line.words) for line in lines) > MAX_EXCUSED * n_own:
             return Verdict.DIFFERENT
+        if self._says_more(only, *places):
+            return Verdict.SILENT
         if site.is_learnt:
             return Verdict.SAME  # training saw these rules change only order and titles
         orders = [[line for line in each.order if line in common] for each in (page, beside)]
@@ -219,8 +232,11 @@ class PageEvidence:
     def habits(self, pairs: Iterable[tuple[int, int]]) -> Habits:
         """Learn the systematic lines of a rule from pairs of pages that it makes one; each pair is one group."""
         left = [each for each in self._all_left(pairs) if each != Verdict.DIFFERENT]
-        close = [(number, each.all) for number, each in enumerate(left) if isinstance(each, _Left)]
-        return HabitCounts(close, len(left) - len(close)).habits()
+        n_same = sum(not isinstance(each, _Left) for each in left)
+        close = [
+            (number, each.all) for number, each in enumerate(left) if isinstance(each, _Left) and not each.says_more
+        ]
+        return HabitCounts(close, n_same).habits()
 
     def _all_left(self, pairs: Iterable[tuple[int, int]]) -> list[_Left | Verdict]:
         found = []
@@ -261,6 +277,7 @@ class PageEvidence:
             lines,
             self._lines(shared, one, other) if shared else (),
             self._is_named(only, one, other),
+            self._says_more(only, one, other),
             digests.n_words(own),
             sum(len(digests.words(line)) * self._rarity(line) for line in own),
         )
@@ -311,13 +328,18 @@ class PageEvidence:
         # the words of a line have no dates
         if self._times_of(one) != self._times_of(other) and len(_without_equal(of_line)) < len(of_line):
             return True
-        for side in (0, 1):
-            own = sorted(values[side] - values[1 - side])
-            starts = {value[0] for value in own if value}
-            its_words = (words for its, words in of_line if its == side and not starts.isdisjoint(words))
-            if all(masked_values(words, own) == words for words in its_words):
-                return False
-        return True
+        sides = ([words for its, words in of_line if its == side] for side in (0, 1))
+        return all(_is_printed(values[side] - values[1 - side], lines) for side, lines in enumerate(sides))
+
+    def _says_more(self, only: Sequence[tuple[int, int]], one: int, other: int) -> bool:
+        """Return True if an *only* line of a page prints the value of a query name that the other URL lacks."""
+        names = [query_values(self.digests.urls[place]) for place in (one, other)]
+        for side, values in enumerate((self._values_of(one), self._values_of(other))):
+            added = {names[side][name] for name in names[side].keys() - names[1 - side].keys()}
+            lines = (self.digests.words(line) for its, line in only if its == side)
+            if added and _is_printed(added & values - self._values_of((other, one)[side]), lines):
+                return True
+        return False
 
     def _is_new(self, words: Words, said: Set[str], beside: Set[str]) -> bool:
         """Return True if a word is neither known on the site nor *said* by the URLs nor on the page *beside*."""
@@ -350,6 +372,8 @@ class PageEvidence:
         n_excused = sum(len(line.words) for line in left.lines)
         if n_excused > MAX_EXCUSED * left.n_common:
             return Verdict.DIFFERENT
+        if left.says_more:
+            return Verdict.SILENT
         return Verdict.NAMED if left.is_named else Verdict.SAME
 
     def _times_of(self, place: int) -> list[str]:
@@ -389,6 +413,12 @@ def _are_counters(here: Sequence[Words], there: Sequence[Words]) -> bool:
     steps = [(start, end - start) for start, end in zip(starts, ends, strict=True)]
     is_one_way = all(step > 0 for _, step in steps) or all(step < 0 for _, step in steps)
     return is_one_way and all(abs(step) <= max(MAX_STEP, MAX_GROWTH * start) for start, step in steps)
+
+
+def _is_printed(values: Set[Words], lines: Iterable[Words]) -> bool:
+    """Return True if a line contains one of some values."""
+    starts = {value[0] for value in values if value}
+    return any(masked_values(words, [*values]) != words for words in lines if not starts.isdisjoint(words))
 
 
 def _n_new(lines: Iterable[Line]) -> int:

@@ -206,6 +206,12 @@ def url_values(url: str) -> set[Words]:
     return set(filter(None, (words_of(unquote_plus(part)) for part in parts)))
 
 
+def query_values(url: str) -> dict[str, Words]:
+    """Return the words of the query values, by their names; of a repeated name those of the last one."""
+    parts = (part.partition("=") for part in url.partition("?")[2].split("&"))
+    return {name: words_of(unquote_plus(value)) for name, _, value in parts}
+
+
 def words_of(text: str) -> Words:
     """Return words and numbers of a text in lower case; an underscore ends a word, because URLs use it as a space.
 
