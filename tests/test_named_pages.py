@@ -107,12 +107,12 @@ def test_a_value_that_only_one_page_prints_is_no_name_of_the_other():
     assert {*PageEvidence.of_pages(pages).judge(pairs, range(len(pairs)))} == {Verdict.SAME}
 
 
-def tabs(heading: str, n_first: int = 0) -> list[LabelledPage]:
+def tabs(heading: str, query: str = "") -> list[LabelledPage]:
     """Folders, each with a tab that has another heading; the lists of the files are empty everywhere."""
     pages = []
-    for n in range(n_first, n_first + N):
+    for n in range(N):
         title, lines = article(n)
-        pages.append(page(f"/folder/{n}", title, *lines[:1], f"Files in {words(2, n)}", "Nothing was found"))
+        pages.append(page(f"/folder/{n}{query}", title, *lines[:1], f"Files in {words(2, n)}", "Nothing was found"))
         pages.append(
             page(f"/folder/{n}?tab=search", title, *lines[:1], f"{heading} {words(2, n)}", "Nothing was found")
         )
@@ -127,8 +127,9 @@ def test_a_page_that_prints_a_value_that_the_other_url_lacks_is_silent(heading: 
     assert {*PageEvidence.of_pages(pages).judge(pairs, range(N))} == {verdict}
 
 
-def test_tabs_that_name_themselves_are_not_merged():
+@pytest.mark.parametrize("query", ["", "?tab=files"])
+def test_tabs_that_name_themselves_are_not_merged(query: str):
     """Of a wiki's media manager, only folders without files were crawled: nothing but the headings tells the tabs."""
-    asked = tabs("Search in")
+    asked = tabs("Search in", query)
     model = learnt([*asked, *(page(f"/{n}/", "Search in", *_titled(n)) for n in range(100, 200))])
     assert n_forms(model, asked) == 2 * N

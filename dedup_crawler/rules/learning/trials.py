@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dedup_crawler.rules.language.rule import STAR, Cut, Drop, Rule, Star
-from dedup_crawler.rules.learning.belief import NAMED, UNKNOWN, Evidence
+from dedup_crawler.rules.learning.belief import FEW_VALUES, NAMED, UNKNOWN, Evidence
 from dedup_crawler.rules.learning.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 
@@ -106,7 +106,9 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
     is_trial = np.flatnonzero(may_tell)  # (candidates,)
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
-    _settle_named(hypothesis, verdicts, columns)
+    is_named = is_trial[verdicts == NAMED]
+    n_named = len(np.unique(gone[is_named])) if gone_values else _n_values(hypothesis, rows[is_named], columns)
+    _settle_named(hypothesis, verdicts, n_named, columns)
     is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]  # (trials,)
     reference = reference[of_rows[is_trial]]  # (trials,)
     rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
@@ -122,16 +124,23 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     )
 
 
-def _settle_named(hypothesis: Hypothesis, verdicts: Integers, columns: UrlColumns) -> None:
+def _settle_named(hypothesis: Hypothesis, verdicts: Integers, n_values: int, columns: UrlColumns) -> None:
     """Make pairs of pages that print their values silent if these matter somewhere: each page is about its value.
 
-    A key that was found to matter also tells pages apart in narrower hypotheses.
+    A key that was found to matter also tells pages apart in narrower hypotheses. A few values that pages print may be
+    the names of views: "Files in a folder" and "Search in a folder" differ in nothing else if the folder is empty.
     """
     matters = (verdicts == 0).sum() > MATTERS_SHARE * (verdicts >= 0).sum()
     if matters and hypothesis.stage == 0 and hypothesis.key is not None:
         columns.telling.add(hypothesis.key)
-    if matters or not columns.telling.isdisjoint(hypothesis.touched() or ()):
+    if matters or n_values < FEW_VALUES or not columns.telling.isdisjoint(hypothesis.touched() or ()):
         verdicts[verdicts == NAMED] = -1
+
+
+def _n_values(hypothesis: Hypothesis, rows: Integers, columns: UrlColumns) -> int:
+    """Largest number of values of a key that a rule changes; 1 for a rule that replaces one text by another."""
+    keys = columns.columns.keys() & (hypothesis.touched() or ())
+    return max((len(np.unique(columns.columns[key].numbers[rows])) for key in keys), default=1)
 
 
 def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: UrlColumns) -> Integers:
