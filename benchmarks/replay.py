@@ -197,7 +197,7 @@ def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -
             lost = first.clusters - done.clusters
             n_left = len(beyond_the_recording(replayed, lost, done))
             avoidable = first.n_fetched - first.n_needed
-            saved = first.n_fetched - done.n_fetched
+            saved = first.n_fetched - done.n_fetched - len(lost)  # what was not reached is not saved
             yield (
                 f"| {name} | {order} | {kind} | {done.n_fetched:,} | {saved / max(1, avoidable):.1%} | "
                 f"{done.n_explored:,} | {len(done.clusters):,} | {len(lost) - n_left} | {n_left} | {done.seconds:.0f} |"
