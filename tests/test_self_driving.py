@@ -80,12 +80,12 @@ def build(site: Site, *, is_chain: bool = False) -> None:
             site.answers[link.replace("&amp;", "&")] = Answer(body=body.encode())
 
 
-def walk_and_learn(site: Site, folder: Path, **settings: object) -> Crawl:
-    """Crawl without a model, and learn one after 100 pages."""
+def walk_and_learn(site: Site, folder: Path, learn_after: int = LEARN_AFTER, **settings: object) -> Crawl:
+    """Crawl without a model, and learn one after 100 pages, or as many as are given."""
     return walk(
         site,
         folder,
-        DEDUP_LEARN_AFTER=LEARN_AFTER,
+        DEDUP_LEARN_AFTER=learn_after,
         DEDUP_COLLECT=folder / "crawl.db",
         CONCURRENT_REQUESTS=4,
         LOG_LEVEL="INFO",
@@ -117,7 +117,7 @@ def test_a_page_that_was_fetched_before_its_rule_was_known_tests_nothing(tmp_pat
     """
     models = tmp_path / "crawl.models"
     late = [f"/late?n={n}" for n in range(20)]
-    with PatientSite(2 * N_TOPICS + 10, models) as site:
+    with PatientSite(2 * N_TOPICS + 26, models) as site:  # robots.txt and pages that are fetched twice are among these
         build(site)
         sessions = [path for path in site.answers if "&sid=" in path]
         hrefs = "".join(f'<a href="{path.replace("&", "&amp;")}">again</a>' for path in sessions)
@@ -129,6 +129,7 @@ def test_a_page_that_was_fetched_before_its_rule_was_known_tests_nothing(tmp_pat
         crawl = walk_and_learn(
             site,
             tmp_path,
+            2 * N_TOPICS + 10,
             DEDUP_EXPLORATION="0.02",
             DEPTH_PRIORITY=1,
             SCHEDULER_MEMORY_QUEUE="scrapy.squeues.FifoMemoryQueue",
