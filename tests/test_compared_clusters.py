@@ -7,7 +7,7 @@ import pytest
 from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.clusters import cluster_labelled
-from site_of_pages import NAMES, article, page, words
+from site_of_pages import HOST, NAMES, article, page, words
 
 
 def answered(number):
@@ -85,3 +85,39 @@ def test_labels_of_nothing_and_of_strange_urls():
     assert compared_clusters(list).numbers() == []
     odd = [replace(page("", "A title", words(30, number)), url=f"strange:{number}") for number in range(2)]
     assert compared_clusters(lambda: odd).numbers() == [0, 1]
+
+
+def forum(*, is_same=lambda _: True, n_with_pages=20):
+    """Return topics, the first pages of some of them under another URL, and redirects to the first pages of all."""
+    pages = []
+    for number in range(60):
+        title, lines = article(number)
+        pages.append(page(f"/topic/{number}", title, *lines))
+        pages.append(page(f"/post/{number}", "", status=302, redirect_to=f"{HOST}/topic/{number}?page=1"))
+        if number < n_with_pages:
+            shown = lines if is_same(number) else article(1000 + number)[1]
+            pages.append(page(f"/topic/{number}?page=1", title, *shown))
+            pages.append(page(f"/topic/{number}?page=2", title, *article(2000 + number)[1]))
+    return pages
+
+
+def redirected(pages):
+    """Return the numbers of the topics that have the label of their redirect."""
+    numbers = compared_clusters(lambda: pages).numbers()
+    label = {each.url.removeprefix(HOST): number for each, number in zip(pages, numbers, strict=True)}
+    return [number for number in range(60) if label[f"/topic/{number}"] == label[f"/post/{number}"]]
+
+
+def test_a_redirect_out_of_the_crawl_is_labelled_by_a_value_that_does_not_matter():
+    """Of forty topics `?page=1` was not crawled; on the others it never made another page, though `?page=2` does."""
+    pages = forum()
+    assert redirected(pages) == [*range(60)]
+    steps = compared_clusters(lambda: pages).explain(len(pages) - 2, len(pages) - 1)
+    assert "it redirects to https://blog.example/topic/59?page=1" in steps[0].reason
+
+
+@pytest.mark.parametrize("few", [{"n_with_pages": 7}, {"is_same": lambda number: number > 0}])
+def test_a_redirect_out_of_the_crawl_stays_apart_without_sure_evidence(few):
+    """Seven examples are too few, and one first page that is another page is one too many."""
+    pages = forum(**few)
+    assert not [number for number in redirected(pages) if number >= 20]

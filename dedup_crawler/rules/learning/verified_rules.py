@@ -6,7 +6,7 @@ found one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -55,6 +55,12 @@ class RuleLearner:
                 self._ask([hypothesis for hypothesis in self._asked if hypothesis.stage == stage], depth)
             if len(self.rules) == n_before:
                 break
+        return self.rules
+
+    def learn_asked(self, asked: Sequence[Hypothesis]) -> list[AnyRule]:
+        """Learn the rules of given hypotheses only, coarse to fine."""
+        for depth in range(MAX_DEPTH + 1):
+            self._ask(asked, depth)
         return self.rules
 
     def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
