@@ -134,23 +134,25 @@ def test_shapes_are_kept_with_the_model(tmp_path: Path):
 KINDS = st.sampled_from([(), *((("path[0]", name),) for name in ("item", "go", "print", "list"))])
 
 
-@given(st.lists(st.tuples(KINDS, st.sampled_from([UNKNOWN, *range(12)]))))
+@given(st.lists(st.tuples(KINDS, st.sampled_from([UNKNOWN, *range(12)]), st.booleans())))
 def test_few_pages_are_shown_by_repeating_kinds_alone(visits):
     """Whatever the crawl: at most a third of the URLs of repeating kinds show a page that no other kind shows."""
-    kinds, pages = zip(*visits, strict=True) if visits else ((), ())
-    found = repeating_kinds(kinds, pages)
+    kinds, pages, redirects = zip(*visits, strict=True) if visits else ((), (), ())
+    found = repeating_kinds(kinds, pages, redirects)
 
-    others = {page for kind, page in visits if kind not in found}
-    alone = {page for kind, page in visits if kind in found} - others - {UNKNOWN}
-    n_urls = Counter(kind for kind, page in visits if page != UNKNOWN)
+    others = {page for kind, page, _ in visits if kind not in found}
+    alone = {page for kind, page, _ in visits if kind in found} - others - {UNKNOWN}
+    n_urls = Counter(kind for kind, page, _ in visits if page != UNKNOWN)
     assert len(alone) <= MAX_ALONE * sum(n_urls[kind] for kind in found)
     assert all(kind and n_urls[kind] >= MIN_URLS for kind in found)
 
 
 def test_one_kind_of_two_that_show_the_same_pages_repeats():
-    """That with more URLs, whose fetches cost most; the pages are needed once."""
+    """The pages are needed once: at the targets of redirects, or else at the kind with fewer URLs to fetch."""
     item, go = (("path[0]", "item"),), (("path[0]", "go"),)
-    assert repeating_kinds([item] * 8 + [go] * 9, [*range(8), *range(8), 0]) == {go}
+    kinds, pages = [item] * 8 + [go] * 9, [*range(8), *range(8), 0]
+    assert repeating_kinds(kinds, pages, [False] * 17) == {go}
+    assert repeating_kinds(kinds, pages, [True] * 8 + [False] * 9) == {item}
 
 
 def test_query_names_are_a_kind_in_all_sections():

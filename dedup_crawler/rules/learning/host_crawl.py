@@ -144,7 +144,9 @@ def _repeating(crawl: HostCrawl, shapes: Sequence[Shape]) -> frozenset[Shape]:
     """Kinds of URLs that mostly repeat pages; pages that are probably the same count as one."""
     alike = crawl.evidence.alike(crawl.pages) if crawl.evidence is not None else crawl.pages
     pages = [UNKNOWN if page == UNKNOWN else number for page, number in zip(crawl.pages, alike, strict=True)]
-    return repeating_kinds(shapes, pages) | repeating_kinds(list(map(query_shape, crawl.urls)), pages)
+    leads_on = [target is not None for target in crawl.targets]
+    of_query = list(map(query_shape, crawl.urls))
+    return repeating_kinds(shapes, pages, leads_on) | repeating_kinds(of_query, pages, leads_on)
 
 
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:

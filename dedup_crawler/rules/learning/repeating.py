@@ -20,24 +20,31 @@ MAX_ALONE = 1 / 3
 """Largest share (0-1) of the URLs of a kind that repeats, for the pages that no other kind shows."""
 
 
-def repeating_kinds(kinds: Sequence[Shape], alike: Sequence[int]) -> frozenset[Shape]:
-    """Find the kinds that repeat, of most URLs first; a page that only repeating kinds show is no repetition.
+def repeating_kinds(kinds: Sequence[Shape], alike: Sequence[int], leads_on: Sequence[bool]) -> frozenset[Shape]:
+    """Find the kinds that repeat. A page that only repeating kinds show is no repetition.
+
+    Of two kinds that show the same pages, only one repeats: the one of which more URLs redirect, because the page is at
+    the target; else the one of more URLs.
 
     Parameters
     ----------
-    kinds, alike
-        Kind of each URL, empty for none, and a number for pages that are probably the same; UNKNOWN for none.
+    kinds, alike, leads_on
+        Kind of each URL, empty for none; a number for pages that are probably the same, UNKNOWN for none; and True for
+        redirects.
     """
     n_urls: dict[Shape, int] = defaultdict(int)
+    n_redirects: dict[Shape, int] = defaultdict(int)
     pages_of: dict[Shape, set[int]] = defaultdict(set)
     kinds_of: dict[int, set[Shape]] = defaultdict(set)
-    for kind, page in zip(kinds, alike, strict=True):
+    for kind, page, is_redirect in zip(kinds, alike, leads_on, strict=True):
         if page != UNKNOWN:
             n_urls[kind] += 1
+            n_redirects[kind] += is_redirect
             pages_of[kind].add(page)
             kinds_of[page].add(kind)
     found: set[Shape] = set()
-    for kind in sorted(filter(None, n_urls), key=lambda kind: (-n_urls[kind], kind)):
+    share = {kind: n_redirects[kind] / n for kind, n in n_urls.items()}
+    for kind in sorted(filter(None, n_urls), key=lambda kind: (-share[kind], -n_urls[kind], kind)):
         if n_urls[kind] >= MIN_URLS:
             n_alone = sum(kinds_of[page] <= found | {kind} for page in pages_of[kind])
             if n_alone <= MAX_ALONE * n_urls[kind]:
