@@ -29,6 +29,7 @@ logger = logging.getLogger("dedup_crawler.live")
 
 _FLUSH_S = 1.0
 _LOOK_AFTER_S = 10.0
+_LEARN_S = 0.2
 
 
 class DuplicateFilter(FilteredCrawl):
@@ -120,6 +121,8 @@ class DuplicateFilter(FilteredCrawl):
         clocks = [(self._flush, _FLUSH_S), (self._look_after, _LOOK_AFTER_S)]
         if (seconds := self.crawler.settings.getfloat("LOGSTATS_INTERVAL")) > 0:  # as often as Scrapy logs its own
             clocks.append((self._say_progress, seconds))
+        if self._learner is not None:
+            clocks.append((self._learn, _LEARN_S))
         if self._status is not None:
             clocks.append((self._show_status, INTERVAL_S))
         for each, seconds in clocks:
@@ -250,6 +253,8 @@ class DuplicateFilter(FilteredCrawl):
         self.seen.flush()
         self.report.flush()
         self.go_on(self.note_facts())
+
+    def _learn(self) -> None:
         if self._learner is not None:
             self._learner.tick(self._n_pages())
 

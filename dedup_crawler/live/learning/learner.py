@@ -1,6 +1,6 @@
 """Learning in the background of a crawl: it starts the jobs and handles their reports.
 
-It uses no thread and no event loop: the caller calls :meth:`Learner.tick` about once a second.
+It uses no thread and no event loop: the caller calls :meth:`Learner.tick` a few times a second.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Learner:
         self._job: _Job | None = None
 
     def tick(self, n_pages: int) -> None:
-        """Start a job, give it its next task if due, or handle its end.
+        """Handle the end of a job, start one, or give it its next task if due.
 
         *n_pages* is the number of pages fetched so far, those of earlier runs into the same database included.
         """
@@ -114,7 +114,8 @@ class Learner:
                 self._take(job)
             else:
                 _clear(job)  # it was killed while waiting; a lasting error shows with the next job
-        elif job is None or job.n_pages == 0:
+            job = None
+        if job is None or job.n_pages == 0:
             if n_pages >= self._next or (n_pages >= self._soonest and time.monotonic() >= self._rests_until):
                 self._learn(n_pages)
             elif n_pages > GROWTH_OF_TEXTS * self._n_texts:
