@@ -120,6 +120,7 @@ def test_a_job_reads_texts_before_it_is_asked_to_learn(tmp_path: Path, scratch: 
     crawl.learn(1000)
 
     assert (crawl.models, crawl.troubles) == ([tmp_path / "models"], [])
+    crawl.learner.close()  # the next job, which waits
     assert list(scratch.iterdir()) == []
 
 
@@ -137,6 +138,7 @@ def test_a_job_that_is_killed_while_it_waits_is_replaced(tmp_path: Path, scratch
     crawl.learn(240)
 
     assert (crawl.models, crawl.troubles) == ([tmp_path / "models"], [])
+    crawl.learner.close()  # the next job, which waits
     assert list(scratch.iterdir()) == []
 
 
@@ -168,6 +170,7 @@ def test_a_killed_job_is_said(tmp_path: Path, scratch: Path):
     assert crawl.troubles == [
         "Learning after 100 pages failed: it was killed (signal 9). The next try is after 115 pages."
     ]
+    crawl.learner.close()  # the next job, which waits
     assert list(scratch.iterdir()) == []
 
 

@@ -12,6 +12,7 @@ from scrapy.crawler import Crawler
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError
 from dedup_crawler.live.answers import Answers
+from dedup_crawler.live.collecting.collector import write_pages
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.decisions import Decisions
 from dedup_crawler.live.learning.learner import Learner
@@ -256,7 +257,10 @@ class DuplicateFilter(FilteredCrawl):
 
     def _learn(self) -> None:
         if self._learner is not None:
-            self._learner.tick(self._n_pages())
+            n_pages = self._n_pages()
+            if self._learner.is_due(n_pages):
+                write_pages(self.crawler)
+            self._learner.tick(n_pages)
 
     def _n_pages(self) -> int:
         """Return the number of pages that a model can be learnt from."""

@@ -116,7 +116,7 @@ class Learner:
                 _clear(job)  # it was killed while waiting; a lasting error shows with the next job
             job = None
         if job is None or job.n_pages == 0:
-            if n_pages >= self._next or (n_pages >= self._soonest and time.monotonic() >= self._rests_until):
+            if self.is_due(n_pages):
                 self._learn(n_pages)
             elif n_pages > GROWTH_OF_TEXTS * self._n_texts:
                 self._n_texts = n_pages
@@ -129,6 +129,12 @@ class Learner:
     def hasten(self) -> None:
         """Learn again soon, unless there are hardly more pages: requests are sent that waited for a better model."""
         self._next = self._soonest
+
+    def is_due(self, n_pages: int) -> bool:
+        """Return True if the next :meth:`tick` tells a job to learn: all pages should be in the database."""
+        is_free = self._job is None or self._job.n_pages == 0
+        has_rested = n_pages >= self._soonest and time.monotonic() >= self._rests_until
+        return is_free and (n_pages >= self._next or has_rested)
 
     def is_behind(self, n_pages: int) -> bool:
         """Return True if a fit is under way, or due with *n_pages* pages."""
