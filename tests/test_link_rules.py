@@ -99,6 +99,29 @@ def test_links_that_name_nothing():
     assert referrer_rules(in_order([*forum()[0], *forum()[1], *tabs])) == []
 
 
+def test_a_name_that_stands_elsewhere_in_the_other_url():
+    """A wiki links the permanent address of each article, and of other articles beside every third one."""
+    crawl = [("start", "/", None)]
+    for number in range(300):
+        page = f"/wiki/Article_{number}"
+        crawl += [(number, page, "/"), (number, f"/show?title=Article_{number}&rev={number + 7}", page)]
+        if number % 3 == 0:
+            crawl.append((("old", number), f"/show?title=Other_{number}&rev={number + 5000}", page))
+
+    assert referrer_rules(in_order(crawl)) == [("/wiki/=", "/show?rev=*&title==")]
+
+
+def test_a_number_that_stands_elsewhere_is_chance():
+    """One post of each page has the number of that page: it is a post like the others."""
+    start, topics, _ = forum()
+    topics = [(topic, f"{path}?page={topic % 12 + 1}", "/") for topic, path, _ in topics]
+    posts = [(topic, f"/post/{topic}/{n + 1}", page) for topic, page, _ in topics for n in range(12)]
+
+    (rule,) = learn_referrer_rules(in_order([*start, *topics, *posts]), Belief(RISKS["balanced"]))
+    assert (written(rule.referrer), written(rule.shape)) == ("/topic/=?page=*", "/post/=/*")
+    assert rule.n_urls == len(posts)
+
+
 def test_links_that_a_sample_of_pages_holds_are_evidence():
     """The crawl found all posts on a list. The pages of the topics link them as well."""
     start, topics, posts = forum()

@@ -75,12 +75,16 @@ class Shapes:
     def of_link(self, page: str, url: str) -> tuple[Shape, Shape]:
         """Shapes of a page and of the link *url* on it, with :data:`SAME` for values that both share.
 
-        Not for the number of path parts, a slash at the end, an extension or a section: a first path part that stays.
+        Not for the number of path parts, a slash at the end, an extension or a section: a first path part that stays. A
+        name may also stand elsewhere in the other URL (``/wiki/Name`` and ``?title=Name``); equal numbers are chance.
         """
         values, other = values_of(url), values_of(page)
         kept = STRUCTURAL.union(self._section(values))
         same = {key for key, value in values.items() if key not in kept and other.get(key, STAR) == value}
-        return self._written(other, same), self._written(values, same)
+        rest, its_rest = ({key: each[key] for key in each.keys() - kept - same} for each in (values, other))
+        names = {value for value in {*rest.values()} & {*its_rest.values()} if value and not value.isdigit()}
+        moved, its_moved = ({key for key, value in each.items() if value in names} for each in (rest, its_rest))
+        return self._written(other, same | its_moved), self._written(values, same | moved)
 
     def kind_of(self, url: str) -> Shape:
         """The names of the parts of a URL without their values, and its section."""
