@@ -18,6 +18,7 @@ from dedup_crawler.evidence import habits
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
+from dedup_crawler.rules.language import site_rules
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
@@ -95,6 +96,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", lambda links, belief: {}),),
+    "names of links only in the same place": ((site_rules, "names_among", lambda values: set()),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
     "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),

@@ -54,7 +54,7 @@ def compared_clusters(pages: Pages, evidence: PageEvidence | None = None) -> Clu
                 _join(clustering, places[one], places[other], hypothesis, evidence)
         outside = {place: read(to) for place in places if (to := targets[place]) and to not in crawled}
         outside = {place: to for place, to in outside.items() if host_of(to) == host}
-        for place, shown_by in _redirected_to(outside, columns):
+        for place, shown_by in redirected_to(outside, columns):
             reason = f"it redirects to {targets[place]}, which is the same page by a rule"
             clustering.join(place, places[shown_by], reason)
     return clustering
@@ -74,7 +74,7 @@ def _join(clustering: Clustering, one: int, other: int, hypothesis: Hypothesis, 
         clustering.join(one, other, f"nothing of their own differs; proposed by the rule: {hypothesis.rule}")
 
 
-def _redirected_to(outside: Mapping[int, str], columns: UrlColumns) -> Iterator[tuple[int, int]]:
+def redirected_to(outside: Mapping[int, str], columns: UrlColumns) -> Iterator[tuple[int, int]]:
     """Pairs of a redirect and the crawled page (place in the crawl of the host) that its target shows.
 
     *outside* has the URL that each redirect leads to. Such a URL shows a crawled page if sure rules give both one form.

@@ -82,7 +82,7 @@ class Shapes:
         kept = STRUCTURAL.union(self._section(values))
         same = {key for key, value in values.items() if key not in kept and other.get(key, STAR) == value}
         rest, its_rest = ({key: each[key] for key in each.keys() - kept - same} for each in (values, other))
-        names = {value for value in {*rest.values()} & {*its_rest.values()} if value and not value.isdigit()}
+        names = names_among(rest) & names_among(its_rest)
         moved, its_moved = ({key for key, value in each.items() if value in names} for each in (rest, its_rest))
         return self._written(other, same | its_moved), self._written(values, same | moved)
 
@@ -114,6 +114,11 @@ class Shapes:
     def from_json(cls, value: JsonValue) -> Shapes:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         return cls({key: frozenset(values.texts()) for key, values in value.table().items()})
+
+
+def names_among(values: Mapping[str, str | None]) -> set[str]:
+    """Return the values that are no numbers."""
+    return {value for value in values.values() if value and not value.isdigit()}
 
 
 def query_shape(url: str) -> Shape:
