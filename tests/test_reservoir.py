@@ -181,3 +181,16 @@ def test_bounds_hold_whatever_comes(steps, max_of_rule, max_all, at_once):
                 add(reservoir, rules, i)
                 left.append((i, rules))
             assert len(reservoir) < max_all + at_once
+
+
+def test_drops_of_an_earlier_model_are_no_row_without_a_test():
+    """When a new model decides them anew, only drops that no model has had before count as untested."""
+    reservoir: Reservoir[int] = Reservoir()
+    for n in range(40):
+        reservoir.add(["a"], n, str(n).encode(), is_new=n >= 30)
+    assert {n for n, _ in reservoir.sample({"a": 0}, nothing_spoken)} <= {*range(30, 40)}
+    again: Reservoir[int] = Reservoir()
+    for n in range(40):
+        again.add(["a"], n, str(n).encode(), is_new=False)
+    assert again.sample({"a": 0}, nothing_spoken) == []
+    assert [n for n, _ in again.take("a")] == [*range(40)]

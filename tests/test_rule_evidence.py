@@ -75,11 +75,11 @@ def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
     """One wrong comparison may be an error, two are not: until then every link that the rule would drop is a test."""
     evidence = evidence_of({"r": (5, 0)})
     assert evidence.record(("r",), form(1), is_same=False) is None
-    assert evidence.rate(["r"]) == 1
+    assert evidence.least_tested(["r"])[1] == 1
     assert not evidence.is_verified(["r"])
     assert [state.standing for state in evidence.states()] == ["doubted"]
     explored(evidence, [True] * 3, first=2)
-    assert evidence.rate(["r"]) == 1
+    assert evidence.least_tested(["r"])[1] == 1
     assert evidence.record(("r",), form(9), is_same=False) == "r"
     assert evidence.switched_off == {"r"}
 
@@ -90,9 +90,9 @@ def test_a_rule_that_was_doubted_by_mistake_drops_again():
     explored(evidence, [False] + [True] * 4)
     resumed = evidence_of({"r": (5, 0)}, evidence.counts())
     for each in (evidence, resumed):
-        assert each.rate(["r"]) == 1
+        assert each.least_tested(["r"])[1] == 1
         explored(each, [True] * 30, first=10)
-        assert each.rate(["r"]) < 1
+        assert each.least_tested(["r"])[1] < 1
         assert each.is_verified(["r"])
         assert each.switched_off == frozenset()
 
@@ -160,7 +160,7 @@ def test_a_form_speaks_once_for_a_rule():
         evidence.record(("r",), form(1), is_same=True)
     assert evidence.counts() == {"r": RuleCounts(1, 0, False)}
     assert evidence.n_agreed == 100
-    assert evidence.rate(["r"]) == 0.02
+    assert evidence.least_tested(["r"])[1] == 0.02
 
 
 def test_a_rule_that_gives_all_pages_one_form_is_found_out():
@@ -223,30 +223,31 @@ def test_a_rule_is_switched_off_once():
 
 
 def test_the_young_are_explored_more():
-    """Nearly all at first, then a tenth, 2 % after about forty explorations, more again after a wrong one."""
+    """Nearly all at first, then a tenth, 2 % when no more tests are worth it, more again after a wrong one."""
     evidence = RuleEvidence(0.02)
+    evidence.drops.dropped(("r",), 400)
     rates = []
     for i in range(60):
-        rates.append(evidence.rate(["r"]))
+        rates.append(evidence.least_tested(["r"])[1])
         evidence.record(("r",), form(i), is_same=True)
     assert rates[:3] == [0.99] * 3
     assert rates[3] == pytest.approx(0.1 * 10 / 13)
     assert rates == sorted(rates, reverse=True)
-    assert rates[40] == 0.02
+    assert rates[25:27] == [pytest.approx(0.1 * 10 / 35), 0.02]
     evidence.record(("r",), form(99), is_same=False)
-    assert evidence.rate(["r"]) == 0.25
+    assert evidence.least_tested(["r"])[1] == 0.25
     for i in range(100, 105):
         evidence.record(("r",), form(i), is_same=True)
-    assert evidence.rate(["r"]) == 0.02
+    assert evidence.least_tested(["r"])[1] == 0.02
 
 
 def test_a_shared_drop_is_explored_as_the_younger_rule_asks():
     """A drop without rules is explored at the setting's rate."""
     evidence = evidence_of(known={"old": RuleCounts(1000, 0)})
     explored(evidence, [True] * 3, "old")
-    assert evidence.rate(["old"]) == 0.02
-    assert evidence.rate(["old", "new"]) == 0.99
-    assert evidence.rate([]) == 0.02
+    assert evidence.least_tested(["old"])[1] == 0.02
+    assert evidence.least_tested(["old", "new"])[1] == 0.99
+    assert evidence.least_tested([])[1] == 0.02
 
 
 @given(st.sampled_from([0.0, 0.001, 0.02, 0.5, 1.0]), st.lists(st.booleans(), max_size=30))
@@ -255,17 +256,17 @@ def test_a_rate_is_a_share_and_never_below_the_setting(epsilon, outcomes):
     evidence = RuleEvidence(epsilon)
     for i, is_right in enumerate(outcomes):
         evidence.record(("r",), form(i), is_same=is_right)
-    rate = evidence.rate(["r"])
+    rate = evidence.least_tested(["r"])[1]
     assert (epsilon <= rate <= 1) if epsilon else rate == 0
 
 
 def test_the_counts_of_earlier_crawls_count():
     """A known rule is new for three explorations, a failed one stays off, and the counts continue."""
     evidence = evidence_of(known={"old": RuleCounts(200, 3), "off": RuleCounts(5, 4, True)})
-    assert evidence.rate(["old"]) == 0.99
+    assert evidence.least_tested(["old"])[1] == 0.99
     assert evidence.switched_off == {"off"}
     explored(evidence, [True] * 3, "old")
-    assert evidence.rate(["old"]) == 0.02
+    assert evidence.least_tested(["old"])[1] == 0.02
     assert evidence.counts() == {"old": RuleCounts(203, 3, False), "off": RuleCounts(5, 4, True)}
 
 
@@ -282,7 +283,7 @@ def test_memory_is_bounded(monkeypatch):
 def test_a_rule_that_the_next_model_knows_in_another_context_keeps_its_wrong_tests():
     """It is doubted from the start, and switched off by the next wrong test; a rule that does something else is not.
 
-    Right tests alone are not kept: the new context may have other URLs.
+    Right tests alone are not kept if another crawl has learnt the rule: the site may have changed since then.
     """
     evidence = evidence_of()
     evidence.add_training({"r": (60, 1), "s": (60, 0)}, "a.example", effects={"r": "drop v", "s": "drop s"})
@@ -291,12 +292,50 @@ def test_a_rule_that_the_next_model_knows_in_another_context_keeps_its_wrong_tes
 
     evidence.add_training({"r2": (60, 1), "s2": (60, 0)}, "a.example", effects={"r2": "drop v", "s2": "drop s"})
     assert (evidence.is_doubted("r2"), evidence.is_doubted("s2")) == (True, False)
-    assert (evidence.counts()["r2"].n_disagreed, evidence.rate(("r2",))) == (2, 1.0)
+    assert (evidence.counts()["r2"].n_disagreed, evidence.least_tested(("r2",))[1]) == (2, 1.0)
     assert "s2" not in evidence.counts()
     assert evidence.record(("r2",), form(900), is_same=False) == "r2"
 
     evidence.add_training({"r3": (60, 1), "t": (60, 0)}, "a.example", effects={"r3": "drop v", "t": "drop t"})
     assert (evidence.is_doubted("r3"), evidence.is_doubted("t")) == (True, False)
+
+
+def test_a_crawl_that_learns_anew_keeps_its_right_tests():
+    """They pass to one rule that does the same in another context, with the drops that they were for.
+
+    The next rule is tested from the beginning, and so is each rule of a model that another crawl has learnt.
+    """
+    evidence = RuleEvidence(0.02)
+    effects = {"r": "drop v", "r2": "drop v", "r3": "drop v", "r4": "drop v"}
+    evidence.add_training({"r": (20, 0)}, "a.example", effects=effects, is_of_this_crawl=True)
+    explored(evidence, [True] * 8)
+    for _ in range(64):
+        evidence.dropped(("r",))
+    evidence.add_training({"r2": (30, 0), "r3": (29, 0)}, "a.example", effects=effects, is_of_this_crawl=True)
+    assert (evidence.n_missing("r2"), evidence.n_missing("r3")) == (0, 3)
+    for _ in range(64):
+        evidence.dropped(("r2",))
+    assert evidence.is_verified(("r2",))
+    evidence.add_training({"r4": (40, 0)}, "a.example", effects=effects)
+    assert evidence.n_missing("r4") == 3
+
+
+def test_drops_that_a_new_model_counts_anew_call_for_no_new_tests():
+    """A rule is tested anew when it drops twice as many, but not when the same drops are counted once more."""
+    evidence = RuleEvidence(0.02)
+    evidence.add_training({"r": (0, 0)}, "a.example")
+    for n in range(64):
+        evidence.dropped(("r",))
+        explored(evidence, [True] * (n % 2), first=n)
+    assert evidence.is_verified(("r",))
+    for _ in range(64):
+        evidence.drops.taken_back(("r",), is_sent=False)
+    for _ in range(64):
+        evidence.dropped(("r",))
+    assert evidence.is_verified(("r",))
+    for _ in range(192):
+        evidence.dropped(("r",))
+    assert not evidence.is_verified(("r",))
 
 
 def test_when_a_rule_is_verified():
@@ -322,14 +361,14 @@ def test_what_a_crawl_has_learnt_itself_needs_fewer_tests():
     evidence = RuleEvidence(0.02)
     evidence.add_training({"r": (40, 0)}, "a.example", is_of_this_crawl=True)
     evidence.drops.dropped(("r",), 400)
-    assert (evidence.n_missing("r"), evidence.rate(("r",))) == (3, 0.99)
+    assert (evidence.n_missing("r"), evidence.least_tested(("r",))[1]) == (3, 0.99)
     explored(evidence, [True] * 3)
     assert evidence.n_missing("r") == 0
-    assert evidence.rate(("r",)) == 0.02
+    assert evidence.least_tested(("r",))[1] == 0.02
 
     evidence.add_training({"r": (3, 0)}, "a.example", is_of_this_crawl=True)
     assert evidence.n_missing("r") == 23
-    assert evidence.rate(("r",)) > 0.05
+    assert evidence.least_tested(("r",))[1] > 0.05
 
     evidence.add_training({"r": (400, 0)}, "a.example", is_of_this_crawl=True)
     assert evidence.n_missing("r") == 0
@@ -391,13 +430,13 @@ def test_a_rule_that_is_never_decided_drops_nothing():
     evidence = RuleEvidence(0.02)
     for _ in range(19):
         evidence.undecided(("r",))
-    assert evidence.rate(("r",)) < 1
+    assert evidence.least_tested(("r",))[1] < 1
     evidence.undecided(("r",))
-    assert evidence.rate(("r",)) == 1
+    assert evidence.least_tested(("r",))[1] == 1
     assert evidence.is_held("r")
     explored(evidence, [True])
-    assert evidence.rate(("r",)) < 1
-    assert RuleEvidence(0).rate(("r",)) == 0
+    assert evidence.least_tested(("r",))[1] < 1
+    assert RuleEvidence(0).least_tested(("r",))[1] == 0
 
 
 def test_tests_of_other_crawlers_count_once():

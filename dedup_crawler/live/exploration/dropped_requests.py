@@ -34,7 +34,8 @@ class _RuleDrops:
     numbers: dict[int, None] = field(default_factory=dict)
     """Numbers of the drops, the oldest first."""
     tested: list[int] = field(default_factory=list)
-    """Places of its tests, sorted: the n-th drop is at 2 n, a test just before it at 2 n - 1."""
+    """Places of its tests and of its drops that are not new, sorted: the n-th drop is at 2 n, a test just before it at
+    2 n - 1."""
     n_sampled: int = 0
     n_since: int = 0
     """Drops since the latest test."""
@@ -70,8 +71,11 @@ class Reservoir(Generic[T]):
     def __len__(self) -> int:
         return len(self._dropped)
 
-    def add(self, rules: Iterable[str], request: T, form: bytes) -> None:
-        """Keep a request that *rules* dropped as a duplicate of *form*; without rules it is not kept."""
+    def add(self, rules: Iterable[str], request: T, form: bytes, *, is_new: bool = True) -> None:
+        """Keep a request that *rules* dropped as a duplicate of *form*; without rules it is not kept.
+
+        One that is not new was dropped by an earlier model as well, and the tests of that time stand beside it.
+        """
         sharing = tuple(dict.fromkeys(rules))
         if not sharing:
             return
@@ -79,7 +83,10 @@ class Reservoir(Generic[T]):
         for rule in sharing:
             its = self._of_rule[rule]
             its.numbers[self._n_added] = None
-            its.n_since += 1
+            if is_new:
+                its.n_since += 1
+            else:
+                its.tested.append(2 * self._n_added)
         self._n_added += 1
         if len(self._of_rule[sharing[0]].numbers) >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
             self._forget_oldest(sharing[0])

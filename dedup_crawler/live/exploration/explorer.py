@@ -16,6 +16,7 @@ from dedup_crawler.live.comparing.reloads import Reloads
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
 from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
+from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import Kept, url_of_kept
@@ -23,14 +24,13 @@ from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
-from dedup_crawler.rules.language.candidates import is_value
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from dedup_crawler.live.requests.question import Question
 
 _MAX_CREDIT = 2.0
-_MAX_RULE_SETS = 10_000
+_MAX_CREDITS = 10_000
 _MAX_TESTED = 20_000
 _NEEDS_OWNER = 0.5  # such a test costs two pages
 
@@ -67,13 +67,16 @@ class Explorer:
         self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
-        self._credit: dict[tuple[str, ...], float] = {}
+        self._credit: dict[str, float] = {}  # least tested rule of a would-be drop -> tests that it is owed
         self.fetched = UrlSet()
         """URLs in normal form that were sent as tests, or fetched before their rules were learnt: another link to them
         is dropped for good, without a test."""
         self._queued = UrlSet()
         """URLs with a request in Scrapy's queue, which its dupefilter prefers to a test."""
         self._dropped = UrlSet()
+        """URLs that the present rules have dropped."""
+        self._ever_dropped = UrlSet()
+        """URLs that rules of any model have dropped. Not each new model is a new chance that they become tests."""
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
         self._failing: list[str] = []
@@ -86,21 +89,22 @@ class Explorer:
 
         The owner's page may still be on its way (*is_awaited*), or must be fetched again if it is no longer kept.
         """
-        rate = self.evidence.rate(rules)
+        least_tested, rate = self.evidence.least_tested(rules)
         linked_on = question.referrer.url if question.referrer is not None else None
         if question.request.url in self._queued and not question.answers_again:
             return False  # a link to a URL with a queued request
         if rate <= 0 or (rate < 1 and (linked_on in self._tested or question.request.url in self._dropped)):
             return False
+        if rate < FIRST_RATE and question.request.url in self._ever_dropped:
+            return False
         if question.is_covered and self.covered.shown is None:
             self.covered.begin(self.comparisons.owners.items())
-        if len(self._credit) >= _MAX_RULE_SETS:
+        if len(self._credit) >= _MAX_CREDITS:
             self._credit.clear()
-        of_credit = tuple(rule for rule in rules if not is_value(rule))
-        credit = min(_MAX_CREDIT, self._credit.get(of_credit, 0.0) + rate)
+        credit = min(_MAX_CREDIT, self._credit.get(least_tested, 0.0) + rate)
         is_cheap = question.is_covered or is_awaited or question.digest in self.comparisons.owners
         is_chosen = rate == 1 or self._random.random() < (credit if is_cheap else credit * _NEEDS_OWNER)
-        self._credit[of_credit] = credit - 1 if is_chosen else credit
+        self._credit[least_tested] = credit - 1 if is_chosen else credit
         if is_chosen:
             self.evidence.begun(rules)
         return is_chosen
@@ -127,7 +131,8 @@ class Explorer:
         self._dropped.add(url)
         self.evidence.dropped(rules)
         kept = question.kept()
-        self._reservoir.add(rules, kept, question.digest)
+        self._reservoir.add(rules, kept, question.digest, is_new=url not in self._ever_dropped)
+        self._ever_dropped.add(url)
         self.alternatives.add(question.digest, url, kept)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
@@ -281,7 +286,6 @@ class Explorer:
 
     def begin_anew(self) -> list[Kept]:
         """Note that the models were replaced; return the drops of the old models, which the new ones decide anew."""
-        self._credit.clear()
         self._dropped.clear()
         self.comparisons.clear()
         self.covered.clear()
@@ -289,7 +293,6 @@ class Explorer:
 
     def switch_off(self, rule: str) -> list[Kept]:
         """Switch off *rule*; return its drops."""
-        self._credit.clear()
         self._dropped.clear()
         return self._taken_back(self._reservoir.take(rule))
 

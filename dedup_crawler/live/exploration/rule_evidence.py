@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import filterfalse
+from operator import itemgetter
 
 from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.live.exploration.rule_life import (
@@ -92,20 +93,23 @@ class RuleEvidence:
         A rule that was a candidate so far, and was never wrong, keeps its tests. *effects* name what each rule does: if
         a rule of an earlier model did the same in another context, and a test of it was wrong, its tests are kept.
 
-        If the training *is_of_this_crawl*, its merge groups are worth as much as tests. Otherwise the site may have
-        changed since then, and the rule is tested as if nothing were known.
+        If the training *is_of_this_crawl*, its merge groups are worth as much as tests, and a rule keeps the right
+        tests of one that did the same in another context. Otherwise the site may have changed since then, and the rule
+        is tested as if nothing were known.
         """
         effects = effects or {}
-        for rule in training.keys() - self._lives.keys():
+        for rule in sorted(training.keys() - self._lives.keys(), key=lambda rule: (-training[rule][0], rule)):
             life = self._lives.get(as_candidate(rule))
             if life is not None and not life.n_wrong and not life.is_switched_off:
                 self._lives[rule] = life
             elif rule in effects:
-                earlier = self._rules_of.get(effects[rule], set()) - training.keys()
-                lives = [self._lives[each] for each in sorted(earlier & self._lives.keys())]
-                worst = max(lives, key=lambda life: life.n_disagreed, default=None)
+                earlier = (self._rules_of.get(effects[rule], set()) - training.keys()) & self._lives.keys()
+                worst = max((self._lives[each] for each in earlier), key=lambda life: life.n_disagreed, default=None)
                 if worst is not None and worst.n_disagreed:
                     self._lives[rule] = Life.of(RuleCounts(worst.n_agreed, worst.n_disagreed))
+                elif is_of_this_crawl and (held := [each for each in earlier if self._lives[each].has_held()]):
+                    best = max(held, key=lambda each: (self._lives[each].n_here, each))
+                    self._lives[rule] = replace(self._lives.pop(best), n_under_way=0)
         for rule, effect in effects.items():
             self._rules_of.setdefault(effect, set()).add(rule)
         self._standard.update(standard)
@@ -148,23 +152,20 @@ class RuleEvidence:
         n_groups, n_wrong = self._training.get(rule, (0, 0))
         return min(MAX_ERROR, max(MIN_ERROR, n_wrong / n_groups if n_groups > 0 else 0.0))
 
-    def rate(self, rules: Iterable[str]) -> float:
-        """Return the share (0-1) of would-be drops by *rules* to explore: that of the least tested rule.
+    def least_tested(self, rules: Iterable[str]) -> tuple[str, float]:
+        """Return the least tested of *rules*, and the share (0-1) of would-be drops by them to explore.
 
-        It is 1 for a doubted or held-back rule, which drops nothing.
+        The share is 1 for a doubted or held-back rule, which drops nothing.
         """
         if self._epsilon <= 0:
-            return 0.0
-        return max((self._rate(rule) for rule in rules), default=self._epsilon)
+            return "", 0.0
+        return max(((rule, self._rate(rule)) for rule in rules), key=itemgetter(1), default=("", self._epsilon))
 
     def dropped(self, rules: tuple[str, ...]) -> None:
         """Note a URL that is dropped for the first time."""
         self.drops.dropped(rules)
         for rule in rules:
-            n_dropped = self.drops.of(rule)
-            if n_dropped & (n_dropped - 1) == 0:  # a power of two
-                life = self._life_of(rule)
-                life.n_until_half, life.n_until_last = life.n_until_last, life.n_here
+            self._life_of(rule).dropped(self.drops.of(rule))
 
     def begun(self, rules: Iterable[str]) -> None:
         """Note that an exploration of *rules* is under way, which lowers the rate of further ones."""
@@ -338,7 +339,9 @@ class RuleEvidence:
     def _rate(self, rule: str) -> float:
         if is_value(rule):
             return self._values.rate(rule, self.drops.of(rule_of(rule)), self._epsilon)
-        return 1.0 if self.is_doubted(rule) else self._life_of(rule).rate(self._epsilon)
+        if self.is_doubted(rule):
+            return 1.0
+        return self._life_of(rule).rate(self._epsilon) if self.n_missing(rule) else self._epsilon
 
     def _share(self, rule: str) -> float:
         """Return the expected share (0-1) of a site's rules that hold, by this process's tests of the other rules."""

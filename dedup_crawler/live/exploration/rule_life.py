@@ -85,6 +85,8 @@ class Life:
     """Explorations without a verdict yet."""
     n_here: int = 0
     """Explorations with a verdict in this process."""
+    n_most: int = 0
+    """The most drops so far: whenever a model is learnt, the drops are counted anew."""
     n_until_half: int = 0
     """Explorations in this process before the last but one doubling of the rule's drops."""
     n_until_last: int = 0
@@ -125,6 +127,13 @@ class Life:
         self.n_explored += n_agreed + n_disagreed
         self.foreign = RuleCounts(self.foreign.n_agreed + n_agreed, self.foreign.n_disagreed + n_disagreed)
         return n_agreed + n_disagreed > 0
+
+    def dropped(self, n_dropped: int) -> None:
+        """Note that the rule has dropped *n_dropped* requests."""
+        if n_dropped > self.n_most:
+            self.n_most = n_dropped
+            if n_dropped & (n_dropped - 1) == 0:  # a power of two
+                self.n_until_half, self.n_until_last = self.n_until_last, self.n_here
 
     def runs(self) -> Iterator[tuple[int, int]]:
         """Yield wrong and all verdicts of each run from a wrong one to the latest, and those of the whole life."""
