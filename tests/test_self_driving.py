@@ -166,6 +166,26 @@ def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: P
     assert len(asked) == 2 * N_TOPICS
 
 
+def test_each_new_model_does_not_test_the_same_urls_again(tmp_path: Path):
+    """
+    Half of the drops are to be tests. The six or seven models of this crawl each decide all drops anew. If they also
+    drew anew what becomes a test, nearly all of the sixty URLs with sessions would be fetched. Half of them are dropped.
+    """
+    models = tmp_path / "crawl.models"
+    with TwiceLearntSite(LEARN_AFTER + 20, LEARN_AFTER + 60, models) as site:
+        build(site, is_chain=True)
+        crawl = walk_and_learn(
+            site,
+            tmp_path,
+            DEDUP_EXPLORATION="0.5",
+            DEPTH_PRIORITY=1,
+            SCHEDULER_MEMORY_QUEUE="scrapy.squeues.FifoMemoryQueue",
+        )
+    assert crawl.lines("ERROR") == []
+    assert crawl.stats["dedup/models/learnt"] >= 3
+    assert 10 < crawl.stats["dedup/request/explored"] < 38
+
+
 def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
     """
     A new model forgets the seen forms; queued requests are still in the queue, which is lost with the process, and
