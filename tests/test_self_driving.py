@@ -169,7 +169,7 @@ def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: P
 def test_each_new_model_does_not_test_the_same_urls_again(tmp_path: Path):
     """
     Half of the drops are to be tests. The six or seven models of this crawl each decide all drops anew. If they also
-    drew anew what becomes a test, nearly all of the sixty URLs with sessions would be fetched. Half of them are dropped.
+    drew anew what becomes a test, nearly all of the sixty URLs with sessions would be fetched. Half of them are not.
     """
     models = tmp_path / "crawl.models"
     with TwiceLearntSite(LEARN_AFTER + 20, LEARN_AFTER + 60, models) as site:
