@@ -33,9 +33,10 @@ from typing import Any
 from generalization import recorded
 from recorded import links_in
 
+from dedup_crawler import load
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.methods import make_method
+from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
 
@@ -69,8 +70,10 @@ class Crawled:
     """Pages that a link on a fetched page leads to, by truth."""
     incomplete: frozenset[str | None]
     """Fetched pages with links that were not recorded, by truth."""
-    n_dropped: int
-    n_explored: int
+    n_tests: int
+    """Wasted fetches that tested a rule."""
+    n_early: int
+    """Other wasted fetches that the last model would have dropped."""
     seconds: float
     pages_per_second: float
     """Measured from the creation of the spider: loading the model counts, importing Scrapy does not."""
@@ -139,18 +142,49 @@ def crawl(replayed: Replayed, settings: Mapping[str, Any], order: str = "breadth
     def shown(urls: Iterable[str]) -> frozenset[str | None]:
         return frozenset(replayed.truth.get(site.recorded_url(url)) for url in urls)
 
-    stats = told["stats"]
+    fetched = told["fetched"]
+    pages = [replayed.truth.get(url, url) for url in (site.recorded_url(url) for url, _, _ in fetched)]
+    known = known_repeats(last_model(settings), [(url, source) for url, source, _ in fetched])
+    told_of = zip(fetched, repeats(pages), known, strict=True)
+    wasted = [(is_test, is_known) for (_, _, is_test), is_repeated, is_known in told_of if is_repeated]
     return Crawled(
         frozenset(map(str, shown(chain.from_iterable(told["reached"])) - {None})),
-        len(told["fetched"]),
-        len({replayed.truth.get(url, url) for url in map(site.recorded_url, told["fetched"])}),
+        len(fetched),
+        len({*pages}),
         shown(told["linked"]),
         shown(told["incomplete"]),
-        int(stats.get("dedup/request/dropped", 0)),
-        int(stats.get("dedup/request/explored", 0)),
+        sum(is_test for is_test, _ in wasted),
+        sum(is_known and not is_test for is_test, is_known in wasted),
         seconds,
-        stats["response_received_count"] / told["seconds"],
+        told["stats"]["response_received_count"] / told["seconds"],
     )
+
+
+def repeats(pages: Iterable[str]) -> Iterator[bool]:
+    """Yield for each page whether it stands earlier as well."""
+    met: set[str] = set()
+    for page in pages:
+        yield page in met
+        met.add(page)
+
+
+def last_model(settings: Mapping[str, Any]) -> Canonicalizer | None:
+    """Return the model of a crawl, the last one if it learns by itself; None if it has none."""
+    folders = [Path(settings["DEDUP_MODEL"])] if "DEDUP_MODEL" in settings else []
+    if "DEDUP_COLLECT" in settings:
+        folders = [path.parent for path in Path(settings["DEDUP_COLLECT"]).with_suffix(".models").glob("*/model.json")]
+    return load(folders[0]) if folders else None
+
+
+def known_repeats(model: Canonicalizer | None, visits: Sequence[tuple[str, str | None]]) -> Iterator[bool]:
+    """Yield for each fetched URL (with the page that holds the link) whether *model* would have dropped it."""
+    if model is None:
+        yield from [False] * len(visits)
+        return
+    forms: set[str] = set()
+    for asked in model.forms_in_order(visits):
+        yield asked.form in forms or model.is_covered(asked.url)
+        forms.add(asked.form)
 
 
 @contextmanager
@@ -198,9 +232,11 @@ def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -
             n_left = len(beyond_the_recording(replayed, lost, done))
             avoidable = first.n_fetched - first.n_needed
             saved = first.n_fetched - done.n_fetched - len(lost)  # what was not reached is not saved
+            without_rule = done.n_fetched - done.n_needed - done.n_tests - done.n_early
             yield (
                 f"| {name} | {order} | {kind} | {done.n_fetched:,} | {saved / max(1, avoidable):.1%} | "
-                f"{done.n_explored:,} | {len(done.clusters):,} | {len(lost) - n_left} | {n_left} | {done.seconds:.0f} |"
+                f"{done.n_tests:,} | {done.n_early:,} | {without_rule:,} | {len(done.clusters):,} | "
+                f"{len(lost) - n_left} | {n_left} | {done.seconds:.0f} |"
             )
 
 
@@ -218,9 +254,10 @@ def beyond_the_recording(replayed: Replayed, lost: Set[str], done: Crawled) -> s
 
 def main(sites: Path, work: Path, words: Sequence[str]) -> None:
     """Print the table."""
-    columns = "site", "order", "filter", "fetched", "saved of the avoidable", "explored", "pages reached", "lost"
-    print("|", " | ".join([*columns, "not recorded", "s"]), "|")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    columns = ["site", "order", "filter", "fetched", "saved of the avoidable", "tests", "too early", "no rule"]
+    columns += ["pages reached", "lost", "not recorded", "s"]
+    print("|", " | ".join(columns), "|")
+    print("|---" * len(columns) + "|")
     names = sorted(path.parent.name for path in sites.glob("*/crawl.warc.zst"))
     orders = [word for word in words if word in ORDERS] or ["breadth-first"]
     kinds = [word for word in words if word not in (*names, *ORDERS)]

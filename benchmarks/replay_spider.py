@@ -51,7 +51,8 @@ class RecordedSiteMiddleware:
 class ReplaySpider(Spider):
     """Crawls a served recording, and writes its results to *out* as JSON.
 
-    These are the fetched, reached and linked URLs, the fetched pages with links that were not recorded, and the stats.
+    These are the fetched URLs (each with the page that holds the link, and True for a test), the reached and the linked
+    URLs, the fetched pages with links that were not recorded, and the stats.
     """
 
     name = "replay"
@@ -77,7 +78,7 @@ class ReplaySpider(Spider):
         self.site = urljoin(url, "/")
         self.known = frozenset(Path(known).read_text(encoding="utf-8").splitlines())
         self.out = Path(out)
-        self.fetched: list[str] = []
+        self.fetched: list[tuple[str, str | None, bool]] = []
         self.reached: list[list[str]] = []
         self.linked: set[str] = set()
         self.incomplete: list[str] = []
@@ -92,7 +93,8 @@ class ReplaySpider(Spider):
 
     def sent(self, request: Request) -> None:
         """Note a fetched URL."""
-        self.fetched.append(request.url)
+        source = request.headers.get("Referer")
+        self.fetched.append((request.url, source and source.decode(), "dedup_explores" in request.meta))
 
     def parse(self, response: Response) -> Any:
         """Follow recorded links."""
