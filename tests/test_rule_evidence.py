@@ -315,7 +315,10 @@ def test_a_crawl_that_learns_anew_keeps_its_right_tests():
     assert (evidence.n_missing("r2"), evidence.n_missing("r3")) == (0, 3)
     for _ in range(64):
         evidence.dropped(("r2",))
+        evidence.dropped(("r3",))
     assert evidence.is_verified(("r2",))
+    assert evidence.drops.untested_rules() == {"r3"}
+    assert [(each.rule, each.standing) for each in evidence.states()][:2] == [("r", "verified"), ("r2", "verified")]
     evidence.add_training({"r4": (40, 0)}, "a.example", effects=effects)
     assert evidence.n_missing("r4") == 3
 

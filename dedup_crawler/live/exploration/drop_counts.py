@@ -31,6 +31,7 @@ class DropCounts:
         self._n_right: Counter[tuple[str, ...]] = Counter()
         self._n_wrong: Counter[tuple[str, ...]] = Counter()
         self._by_rule: Counter[str] = Counter()
+        self._heirs: dict[str, str] = {}  # rule -> rule of an earlier model whose tests speak for it, the oldest first
         self.n_taken_back = 0
         """Number of dropped requests that were sent after all."""
 
@@ -54,6 +55,10 @@ class DropCounts:
         rules = self._counted(rules)
         self._n_dropped[rules] += 0
         (self._n_right if is_same else self._n_wrong)[rules] += 1
+
+    def passed_on(self, tested: str, rule: str) -> None:
+        """Count *rule* as tested if *tested* is: it does the same in another context."""
+        self._heirs[rule] = tested
 
     def by_rule(self) -> Counter[str]:
         """Return the drops by rule, without those sent after all; a drop counts for each of its rules."""
@@ -84,7 +89,11 @@ class DropCounts:
         return Verdicts(n_tested, max(0, n_untested), n_right, n_wrong)
 
     def _tested(self) -> set[str]:
-        return {rule for rules in [*self._n_right, *self._n_wrong] for rule in rules}
+        tested = {rule for rules in [*self._n_right, *self._n_wrong] for rule in rules}
+        for rule, earlier in self._heirs.items():
+            if earlier in tested:
+                tested.add(rule)
+        return tested
 
     def _counted(self, rules: tuple[str, ...]) -> tuple[str, ...]:
         is_counted = rules in self._n_dropped or len(self._n_dropped) < MAX_SETS

@@ -102,6 +102,7 @@ class RuleEvidence:
             life = self._lives.get(as_candidate(rule))
             if life is not None and not life.n_wrong and not life.is_switched_off:
                 self._lives[rule] = life
+                self.drops.passed_on(as_candidate(rule), rule)
             elif rule in effects:
                 earlier = (self._rules_of.get(effects[rule], set()) - training.keys()) & self._lives.keys()
                 worst = max((self._lives[each] for each in earlier), key=lambda life: life.n_disagreed, default=None)
@@ -109,7 +110,8 @@ class RuleEvidence:
                     self._lives[rule] = Life.of(RuleCounts(worst.n_agreed, worst.n_disagreed))
                 elif is_of_this_crawl and (held := [each for each in earlier if self._lives[each].has_held()]):
                     best = max(held, key=lambda each: (self._lives[each].n_here, each))
-                    self._lives[rule] = replace(self._lives.pop(best), n_under_way=0)
+                    self._lives[rule] = self._lives[best].passed_on()
+                    self.drops.passed_on(best, rule)
         for rule, effect in effects.items():
             self._rules_of.setdefault(effect, set()).add(rule)
         self._standard.update(standard)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -97,6 +97,8 @@ class Life:
     """Merge groups among this crawl's own pages from which the rule was learnt, without those that tests have made."""
     n_undecided: int = 0
     """Explorations since the last decided one, including those whose verdict is still to come."""
+    is_passed_on: bool = False
+    """True if another rule has these tests as well, and counts instead of this one."""
     recent: deque[Verdict] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     @classmethod
@@ -104,6 +106,11 @@ class Life:
         """Start from the counts of earlier processes."""
         n_agreed, n_disagreed, is_switched_off = counts
         return cls(n_agreed, n_disagreed, is_switched_off, n_agreed + n_disagreed, counts, n_wrong=n_disagreed)
+
+    def passed_on(self) -> Life:
+        """Return the life of a rule that takes over all tests; this one no longer counts as a rule that holds."""
+        self.is_passed_on = True
+        return replace(self, is_passed_on=False, n_under_way=0, recent=self.recent.copy())
 
     def counts(self) -> RuleCounts:
         """Return the counts to save."""
@@ -180,7 +187,7 @@ class Life:
 
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""
-        return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong)
+        return self.n_here >= HELD and not (self.is_switched_off or self.n_wrong or self.is_passed_on)
 
     def has_failed(self) -> bool:
         """Return True if this process has tested the rule, and it was wrong now or earlier."""
