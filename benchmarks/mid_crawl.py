@@ -111,6 +111,11 @@ def quantiles(values: Sequence[int]) -> str:
 
 def main(n_seeds: int = 100) -> None:
     """Print the table."""
+    print(
+        f"A made site links {N_PAGES} pages under two URLs each, and a trained model drops the key of the second URL."
+    )
+    print("From a page on, drawn for each seed, the key leads to a page of its own. Least, quantiles and most of")
+    print(f"{n_seeds} seeds a row; the summary is the line with which the crawl ends.\n")
     print("| it matters for | count of pages | least | half at most | nine tenths at most | most |")
     print("|---|---|---:|---:|---:|---:|")
     broken = 0

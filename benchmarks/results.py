@@ -128,6 +128,7 @@ PAGES: dict[str, Callable[..., None]] = {
     "capstone": capstone,
     "compat": partial(script, "The tests of live crawls by the version of Scrapy", "compat.py"),
     "soak": partial(script, "Crawls that are killed and resumed", "soak.py"),
+    "mid_crawl": partial(script, "A key that begins to matter in mid-crawl", "mid_crawl.py"),
     "demo": demo,
     "replay": partial(script, "Whole crawls over HTTP", "replay.py", shown="SITES WORK"),
     "live_cost": partial(script, "What the filter costs a crawl", "live_cost.py"),
