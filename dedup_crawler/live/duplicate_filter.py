@@ -31,6 +31,7 @@ logger = logging.getLogger("dedup_crawler.live")
 _FLUSH_S = 1.0
 _LOOK_AFTER_S = 10.0
 _LEARN_S = 0.2
+_GROWTH = 1.1  # missing links are looked for with so many times the answers of last time, and at the end
 
 
 class DuplicateFilter(FilteredCrawl):
@@ -65,6 +66,7 @@ class DuplicateFilter(FilteredCrawl):
         self._is_refused = False
         self._is_looking = False
         self._looked_at = -1  # number of answers at the last idle check that sent nothing
+        self._sought_at = -1  # number of answers when missing links were last looked for
         self._may_be_given_more = False
 
     @classmethod
@@ -184,10 +186,10 @@ class DuplicateFilter(FilteredCrawl):
         await self._share_tests()
         try:
             has_sent = await self.answers.look_after(is_idle=True)
-            missing = self.explorer.take_missing(self._decisions.questions.is_missing_by_now)
-            has_sent = self.answers.send(missing, marks.RECOVERED) > 0 or has_sent
+            has_sent = self._send_missing(_GROWTH) or has_sent
             has_sent = has_sent or self.answers.send(self.explorer.to_verify(), marks.TESTED) > 0
             has_sent = has_sent or await self.answers.release(self.explorer.to_probe())
+            has_sent = has_sent or self._send_missing()
             self._may_be_given_more = not has_sent and await self.seen.may_be_given_more()
         except SeenUnavailableError:
             has_sent = self._may_be_given_more = False
@@ -196,6 +198,17 @@ class DuplicateFilter(FilteredCrawl):
         if not has_sent:
             self._looked_at = self.n_fetched
         return has_sent
+
+    def _send_missing(self, growth: float = 1.0) -> bool:
+        """Send the drops whose links are missing on the page that they were taken for; return True if there are any.
+
+        It asks about all drops, so it is only done if there are more answers than last time, by the factor *growth*.
+        """
+        if self.n_fetched <= self._sought_at * growth:
+            return False
+        self._sought_at = self.n_fetched
+        missing = self.explorer.take_missing(self._decisions.questions.is_missing_by_now)
+        return self.answers.send(missing, marks.RECOVERED) > 0
 
     async def _take_models(self, folder: Path) -> None:
         """Switch to newly learnt models: from now on their forms count, also for seen pages."""
@@ -207,6 +220,7 @@ class DuplicateFilter(FilteredCrawl):
             self.report.warn(f"The models that were learnt cannot be used: {error}")
             return
         self._decisions.begin_anew()
+        self._sought_at = -1
         self.report.owners.clear()
         self.answers.left_over += self.explorer.begin_anew()
         n_pages = self.restore(self._n_earlier)
