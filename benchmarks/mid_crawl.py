@@ -40,7 +40,7 @@ class Outcome:
     n_differing: int
     """Pages that only a URL with the key shows."""
     n_dropped: int
-    """Such pages that were dropped before the rule was doubted or switched off, or at any time if it never was."""
+    """Such pages whose URL was dropped, also if it was sent later."""
     n_lost: int
     """Such pages that the crawl never fetched."""
     bound: int
