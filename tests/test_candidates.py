@@ -16,6 +16,7 @@ from dedup_crawler.rules.language.candidates import is_value, removed_values, ru
 from dedup_crawler.rules.language.rule import Drop, Rule, Set
 from killing import stop_after
 from live_site import Crawl, Site, walk
+from rule_outcomes import rate
 from test_faults_exploration import show, text
 
 N_LEARNT = 60
@@ -92,13 +93,13 @@ def test_each_new_value_is_tested_until_enough_were_right():
     evidence = evidence_of()
     for value in range(value_tests.FEW_VALUES):
         names = ("c", f"c={value:02x}")
-        assert evidence.least_tested(names)[1] > 0.9
+        assert rate(evidence, *names) > 0.9
         assert not evidence.is_verified(names[1:])
         evidence.begun(names)
-        assert evidence.least_tested(names[1:])[1] == 0.02
+        assert rate(evidence, *names[1:]) == 0.02
         evidence.record(names, form(value), is_same=True)
         assert evidence.is_verified(names[1:])
-    assert evidence.least_tested(["c=3f"])[1] == 0.02
+    assert rate(evidence, "c=3f") == 0.02
     assert evidence.is_verified(["c=3f"])
 
 
@@ -107,7 +108,7 @@ def test_drops_that_could_not_all_be_kept_are_sent():
     evidence = evidence_of()
     for _ in range(value_tests.MAX_WAITING):
         evidence.dropped(("c", "c=01"))
-    assert evidence.least_tested(("c", "c=02"))[1] == 1
+    assert rate(evidence, "c", "c=02") == 1
 
 
 @pytest.mark.parametrize("n_groups", [8, 1000])
@@ -118,7 +119,7 @@ def test_a_wrong_value_is_switched_off_and_the_next_wrong_one_takes_the_candidat
     assert record(evidence, 1, 1, is_same=False) == "c=01"
     assert record(evidence, 1, 2, is_same=False) is None
     assert evidence.switched_off == {"c=01"}
-    assert evidence.least_tested(("c", "c=02"))[1] > 0.9
+    assert rate(evidence, "c", "c=02") > 0.9
     assert record(evidence, 2, 3, is_same=False) == "c"
 
 
