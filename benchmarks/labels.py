@@ -113,6 +113,8 @@ def print_constants(work: Path, sites: Sequence[Path]) -> None:
     print_cells("as it is", whole)
     with patch.object(compared_clusters, "redirected_to", lambda outside, columns: ()):
         print_cells("redirects out of the crawl stay apart", [cell(*crawl) for crawl in crawls])
+    with patch.object(PageEvidence, "alike", lambda self, clusters: clusters):
+        print_cells("clusters alone are proposed from", [cell(*crawl) for crawl in crawls])
     for place, name, values in CONSTANTS:
         of_value = {getattr(place, name): whole}
         for value in values:
