@@ -1,4 +1,4 @@
-"""Savings and losses of ``verified``, its remaining duplicates, the value of its parts, and its cost.
+"""``verified`` by risk profile, its remaining duplicates, mirrors, learning curve, proposers, and its cost.
 
     python benchmarks/verified.py ../shared/corpora/sites build/results ../shared/corpora/mirrors [SECTION...]
 
@@ -7,20 +7,17 @@ The folders contain the recorded sites, their labelled databases, and mirrors (U
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from statistics import mean
 
-from ablation import PARTS, proposing, without
-from calibration import Kept, bins, promises
+from ablation import proposing
 from knowable import Vain, fetches_in_vain
 from made import made_crawl
-from recorded import NAMES, Crawl, continued, labelled_pages, mirror, shuffled_labels, site
+from recorded import ALL_NAMES, Crawl, continued, labelled_pages, mirror, shuffled_labels, site
 
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.methods import Canonicalizer, make_method
@@ -30,8 +27,6 @@ from dedup_crawler.rules.language.site_rules import Shapes, written
 from dedup_crawler.rules.learning.belief import RISKS
 from dedup_crawler.rules.learning.proposers import PROPOSERS
 
-MINERS = ("rewrite-rules", "decision-tree", "pattern-tree", "dustbuster", "duster")
-BASELINES = ("keep-all", "scrapy")
 SEEDS = (0, 1, 2)
 LEARNT_FROM = (300, 1_000, 3_000)
 MADE_SIZES = (25_000, 50_000, 100_000)
@@ -54,42 +49,27 @@ class Benchmark:
     def _pages(self, name: str) -> tuple[list[LabelledPage], dict[str, str]]:
         return labelled_pages(name, self._sites, self._databases)
 
-    def _fitted(self, spec: str, name: str) -> tuple[Canonicalizer, float]:
-        """Return a method trained on a site, and the seconds (of one core) of its training."""
-        method, _, risk = spec.partition(" ")
-        options = {"risk": risk} if risk else {}
-        return fit(make_method(method, **options), self.site(name))
+    def _fitted(self, risk: str, name: str) -> Canonicalizer:
+        """Return ``verified`` trained on a site."""
+        return fit(Verified(risk=risk), self.site(name))[0]
 
-    def judged(self) -> None:
-        """Print the three risk profiles and other methods on the sites."""
-        print(
-            "## Sites\n\nOur labels of the first 75 % to learn from, the rest judged by truth. Warm: the crawl goes on."
-        )
-        print("*Best miner*: of", ", ".join(MINERS), "the one with the best F1 on the site (warm savings decide a")
-        print("draw). Seconds of one core, best of three. The translator is in `evaluate.md`: no better on any.\n")
-        head("site", "method", "saved", "lost", "lost per 1,000 needed", "F1 cold", "lost cold", "rules", "s", "us/URL")
-        for name in NAMES:
-            crawl = self.site(name)
-            best = max(MINERS, key=lambda spec: self._rank(spec, name))
-            for spec in (*BASELINES, best, *(f"verified {risk}" for risk in RISKS)):
-                method, seconds = self.fitted(spec, name)
-                if spec.startswith("verified"):
-                    seconds = min(seconds, *(fit(Verified(risk=spec.split()[1]), crawl)[1] for _ in range(2)))
-                warm, cold = crawl.warm(method), crawl.cold(method)
-                shown = f"best miner: {spec}" if spec == best else spec
-                rules = "-" if method.n_learnt() is None else f"{method.n_learnt():,}"
-                us = f"{microseconds(method, crawl):.1f}"
-                row(name, shown, *outcome(warm), f"{cold.f1:.3f}", cold.n_lost, rules, f"{seconds:.1f}", us)
-
-    def _rank(self, spec: str, name: str) -> tuple[float, float]:
-        method, _ = self.fitted(spec, name)
-        return round(self.site(name).cold(method).f1, 4), self.site(name).warm(method).saved
+    def profiles(self) -> None:
+        """Print the three risk profiles."""
+        print("## Risk profiles\n\nEach cell: saved, pages lost, rules. The crawl goes on after the first 75 %.\n")
+        head("site", *RISKS)
+        for name in ALL_NAMES:
+            cells = []
+            for risk in RISKS:
+                method = self.fitted(risk, name)
+                warm = self.site(name).warm(method)
+                cells.append(f"{warm.saved:.1%}, {warm.n_lost}, {method.n_learnt()}")
+            row(name, *cells)
 
     def left(self) -> None:
         """Print the remaining wasted fetches, and how many of them were knowable."""
         print(
             "\n## What is left\n\n"
-            "Fetches in vain of the balanced profile, by what could have been known from the URL (see\n"
+            "Wasted fetches of the balanced profile, by what could have been known from the URL (see\n"
             "`benchmarks/knowable.py`): from *our labels* of the training part; only with *true labels* of it; not at\n"
             "all. *Saved of what could be known*: by our labels, and by true labels. Mirrors (one order) have one\n"
             f"kind of labels, their hashes; {LOOKED_AT:,} of their fetches are drawn, and the counts scaled.\n"
@@ -97,8 +77,8 @@ class Benchmark:
         head("site", "avoidable", "saved", "left", "our labels", "true labels only", "not from the URL",
              "saved of what could be known", "... with true labels")  # fmt: skip
         examples: dict[str, list[tuple[str, str, str, int]]] = {}
-        for name in NAMES:
-            self._left_of(self.site(name), self.fitted("verified balanced", name)[0], None, examples)
+        for name in ALL_NAMES:
+            self._left_of(self.site(name), self.fitted("balanced", name), None, examples)
         for number in range(len(self._mirrors)):
             crawl = self.mirror(number, 0)
             method, _ = fit(Verified(), crawl)
@@ -161,78 +141,13 @@ class Benchmark:
             "Learnt from the first pages alone; then the crawl goes on with everything that follows.\n"
         )
         head("site", "learnt from", "avoidable", "saved", "lost", "lost per 1,000 needed", "rules")
-        for name in NAMES:
+        for name in ALL_NAMES:
             pages, truth = self.pages(name)
             for n_learnt in (*LEARNT_FROM, None):
                 crawl = self.site(name) if n_learnt is None else site(name, pages, truth, n_learnt)
                 method, _ = fit(Verified(), crawl)
                 warm = crawl.warm(method)
                 row(name, f"{crawl.cut:,}", f"{warm.n_avoidable:,}", *outcome(warm), method.n_learnt())
-
-    def orders(self) -> None:
-        """Print three crawl orders."""
-        print(
-            "\n## Crawl orders\n\nThe pages of each site in three random orders, labelled anew: mean (least to most).\n"
-        )
-        head("site", "saved", "lost", "rules")
-        for name in NAMES:
-            pages, truth = self.pages(name)
-            saved, lost, rules = [], [], []
-            for seed in SEEDS:
-                order = list(pages)
-                random.Random(seed).shuffle(order)
-                crawl = site(name, order, truth)
-                method, _ = fit(Verified(), crawl)
-                warm = crawl.warm(method)
-                saved.append(warm.saved)
-                lost.append(warm.n_lost)
-                rules.append(method.n_learnt() or 0)
-            row(name, spread(saved, ".1%"), spread(lost, ".1f"), spread(rules, ".1f"))
-
-    def calibrated(self) -> None:
-        """Print promised bounds compared with later pages."""
-        print(
-            "\n## Calibration\n\n"
-            "Every rule of all sites and mirrors (balanced): the upper bound (95 %) of the share of wrong groups"
-        )
-        print("at the end of training, and what groups with later pages say by truth. *Later*: all groups of a bin.\n")
-        kept: list[tuple[str, Kept]] = []
-        crawls = [self.site(name) for name in NAMES] + [self.mirror(number, 0) for number in range(len(self._mirrors))]
-        for crawl in crawls:
-            method, _ = fit(Verified(), crawl)
-            assert isinstance(method, Verified)
-            kept += [(crawl.name, rule) for rule in promises(method, crawl)]
-        head("promised", "rules", "within", "later groups", "wrong", "", "within", "later URLs", "wrong", "")
-        spoken = [rule for _, rule in kept if rule.later.n_groups]
-        for label, inside in [*bins(spoken), ("all", spoken)]:
-            cells: list[object] = []
-            for within, evidence in (
-                (sum(rule.groups_within for rule in inside), [rule.later for rule in inside]),
-                (sum(rule.is_within for rule in inside), [rule.dropped for rule in inside]),
-            ):
-                n, n_wrong = sum(each.n_groups for each in evidence), sum(each.n_wrong for each in evidence)
-                cells += [within, f"{n:,}", n_wrong, f"{n_wrong / max(1, n):.2%}"]
-            row(label, len(inside), *cells)
-        print(f"\nOf {len(kept)} rules {len(kept) - len(spoken)} met no later group. Not within:\n")
-        head("crawl", "kind", "later groups", "wrong", "later URLs", "wrong", "rule")
-        for name, rule in kept:
-            if not (rule.is_within and rule.groups_within):
-                counts = rule.later.n_groups, rule.later.n_wrong, rule.dropped.n_groups, rule.dropped.n_wrong
-                row(name, rule.kind, *counts, rule.sentence)
-
-    def parts(self) -> None:
-        """Print the ablation."""
-        crawls = [*map(self.site, NAMES)]
-        print("\n## Parts\n\nBalanced, with one part taken out; each cell: saved, pages lost, rules. Warm.\n")
-        head("without", *(crawl.name for crawl in crawls))
-        for part in PARTS:
-            cells = []
-            for crawl in crawls:
-                with without(part):
-                    method, _ = fit(Verified(), crawl)
-                    warm = crawl.warm(method)
-                cells.append(f"{warm.saved:.1%}, {warm.n_lost}, {method.n_learnt()}")
-            row(part, *cells)
 
     def proposers(self) -> None:
         """Print the gain from proposals of other methods."""
@@ -242,11 +157,11 @@ class Benchmark:
             "(`train verified --proposals MODEL`; the default preset, trained on the same pages). Each is judged like\n"
             "any other hypothesis. Each cell: saved, pages lost (proposals believed, of those asked). Warm.\n"
         )
-        head("proposers", *NAMES)
+        head("proposers", *ALL_NAMES)
         miners = {"none": (), **{name: (name,) for name in PROPOSERS}, "all miners": tuple(PROPOSERS)}
         for title, names in miners.items():
-            row(title, *(self._proposed(name, names, None) for name in NAMES))
-        row("seq2seq", *(self._proposed(name, (), self._translator(name)) for name in NAMES))
+            row(title, *(self._proposed(name, names, None) for name in ALL_NAMES))
+        row("seq2seq", *(self._proposed(name, (), self._translator(name)) for name in ALL_NAMES))
 
     def _proposed(self, name: str, miners: Sequence[str], model: str | None) -> str:
         with proposing(miners) as asked:
@@ -272,7 +187,7 @@ class Benchmark:
             "rules of all kinds that were learnt (wanted: 0).\n"
         )
         head("crawl", *(f"seed {seed}" for seed in SEEDS))
-        for crawl in [*map(self.site, NAMES), *(self.mirror(number, 0) for number in range(len(self._mirrors)))]:
+        for crawl in [*map(self.site, ALL_NAMES), *(self.mirror(number, 0) for number in range(len(self._mirrors)))]:
             row(crawl.name, *(fit(Verified(), shuffled_labels(crawl, seed))[0].n_learnt() for seed in SEEDS))
 
     def speed(self) -> None:
@@ -284,7 +199,7 @@ class Benchmark:
         )
         print("titles, sessions, print views and orders of lists; its sessions are all different.\n")
         head("crawl", "URLs learnt from", "s", "us/URL", "rules")
-        for crawl in [*map(self._whole, NAMES), *map(made_crawl, MADE_SIZES)]:
+        for crawl in [*map(self._whole, ALL_NAMES), *map(made_crawl, MADE_SIZES)]:
             method, seconds = fit(Verified(), crawl)
             row(crawl.name, f"{crawl.cut:,}", f"{seconds:.1f}", f"{microseconds(method, crawl):.1f}", method.n_learnt())
 
@@ -344,11 +259,6 @@ def lost_kinds(method: Canonicalizer, crawl: Crawl) -> Iterable[tuple[str, str, 
             )
 
 
-def spread(values: Sequence[float], form: str) -> str:
-    """Return mean, minimum and maximum."""
-    return f"{mean(values):{form}} ({min(values):{form}} to {max(values):{form}})"
-
-
 def code(text: str) -> str:
     """Return text as inline code for a table."""
     return f"`{text.replace('|', '%7C')}`" if text else "-"
@@ -371,13 +281,10 @@ def main(sites: str, databases: str, mirrors: str, *wanted: str) -> None:
     sections: dict[str, Callable[[], None]] = {
         name: getattr(benchmark, name)
         for name in (
-            "judged",
+            "profiles",
             "left",
             "mirrors",
             "curve",
-            "orders",
-            "calibrated",
-            "parts",
             "proposers",
             "shuffled",
             "speed",
