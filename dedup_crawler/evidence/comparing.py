@@ -126,6 +126,7 @@ class PageEvidence:
         self._page_words: dict[int, frozenset[str]] = {}
         self._pairs: dict[tuple[int, int], _Left | Verdict] = {}
         self._frames: dict[int, frozenset[int]] = {}
+        self._equal_frames: dict[frozenset[int], frozenset[int]] = {}  # keeps one of equal frames
         self._unknown: dict[Words, frozenset[str]] = {}
 
     @classmethod
@@ -292,7 +293,8 @@ class PageEvidence:
             pages = self.digests.pages
             before = frame_of_time(pages[place - 1 - n] for n in range(min(N_BESIDE, place)))
             after = frame_of_time(pages[n] for n in range(place + 1, min(place + 1 + N_BESIDE, len(pages))))
-            found = self._frames[place] = before | after
+            found = before | after
+            found = self._frames[place] = self._equal_frames.setdefault(found, found)
         return found
 
     def _only(self, here: frozenset[int], there: frozenset[int]) -> tuple[Sides, Sides]:

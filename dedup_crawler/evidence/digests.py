@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
@@ -53,6 +54,15 @@ class PageDigest:
         return PageDigest(self.status, self.title, order, frozenset(order))
 
 
+class _LineText(NamedTuple):
+    digest: int
+    words: Words
+    n_written: int
+    """Number of words as written, with dates."""
+    is_timed: bool
+    """True if it contains a date or a time of day."""
+
+
 class MaskedLine(NamedTuple):
     """A line with the values of its page's URL masked."""
 
@@ -72,12 +82,11 @@ class PageDigests:
         self.urls: list[str] = []
         """URLs of the pages in normal form."""
         self.pages: list[PageDigest] = []
-        self._words: dict[int, Words] = {}
-        self._n_written: dict[int, int] = {}
-        self._timed: set[int] = set()
+        self._lines: dict[int, _LineText] = {}
         of_title: defaultdict[object, list[int]] = defaultdict(list)
         targets: list[str | None] = []
         counts = MeterCounts()
+        contents: dict[tuple[int, ...], tuple[tuple[int, ...], frozenset[int]]] = {}  # equal contents are one object
         shapes_of: list[dict[int, int]] = []  # of each page: line -> its shape as a meter line
         for place, page in enumerate(pages):
             texts = lines_of(page)
@@ -88,7 +97,9 @@ class PageDigests:
             self.urls.append(normal_form(page.url))
             order = self._hashed(lines)
             shapes_of.append({line: shapes[text] for text, line in zip(lines, order, strict=True) if text in shapes})
-            self.pages.append(PageDigest(page.status, page.title, order, frozenset(order)))
+            if order not in contents:
+                contents[order] = order, frozenset(order)
+            self.pages.append(PageDigest(page.status, page.title, *contents[order]))
             targets.append(page.redirect_to and normal_form(page.redirect_to))
             of_title[page.title or f"{TITLE}{place}"].append(place)
         self.meters = counts.meters() if meters is None else meters
@@ -110,7 +121,7 @@ class PageDigests:
         for places in groups:
             lines_of_group = frozenset().union(*(self.pages[place].lines for place in places))
             self.n_of_line.update(lines_of_group)
-            self.n_of_word.update({word for line in lines_of_group for word in self._words[line]})
+            self.n_of_word.update({word for line in lines_of_group for word in self._lines[line].words})
 
     def _alike(self) -> list[list[int]]:
         """Group pages with nearly the same lines, not counting lines that very many contents have."""
@@ -130,26 +141,27 @@ class PageDigests:
 
     def words(self, line: int) -> Words:
         """Return the words of a line in lower case, without dates, times, durations and a final count "(12)"."""
-        return self._words[line]
+        return self._lines[line].words
 
     def n_words(self, lines: Iterable[int]) -> int:
         """Return the total number of words of some lines."""
-        return sum(map(len, map(self._words.__getitem__, lines)))
+        return sum(len(self._lines[line].words) for line in lines)
 
     def n_written(self, line: int) -> int:
         """Return the number of words of a line as written, with its dates."""
-        return self._n_written[line]
+        return self._lines[line].n_written
 
     def masked_lines(self, place: int) -> dict[int, MaskedLine]:
         """Return each line of a page, masked."""
         names = sorted((v for v in url_values(self.urls[place]) if len("".join(v)) > 1), key=lambda v: (-len(v), v))
-        words_of_line = {line: masked_values(self._words[line], names) for line in self.pages[place].order}
+        words_of_line = {line: masked_values(self._lines[line].words, names) for line in self.pages[place].order}
         n_of = Counter(words_of_line.values())
         found = {}
         for line, words in words_of_line.items():
             has_name = VALUE in words
             is_single = has_name or n_of[words] == 1
-            found[line] = MaskedLine(digest(" ".join(words)), has_name, has_name and line in self._timed, is_single)
+            is_stamp = has_name and self._lines[line].is_timed
+            found[line] = MaskedLine(digest(" ".join(words)), has_name, is_stamp, is_single)
         return found
 
     def _hashed(self, lines: Iterable[str]) -> tuple[int, ...]:
@@ -157,14 +169,18 @@ class PageDigests:
         found = []
         for line in lines:
             met[line] += 1
-            found.append(digest(f"{met[line]} {line}"))
-            if found[-1] not in self._words:
-                masked = masked_times(masked_clock(line))
-                self._words[found[-1]] = words_of(without_count(masked))
-                self._n_written[found[-1]] = n_words(line)
-                if masked != line and masked_times(line) != line:
-                    self._timed.add(found[-1])
+            hashed = digest(f"{met[line]} {line}")
+            text = self._lines.get(hashed)
+            if text is None:
+                text = self._lines[hashed] = _read(hashed, line)
+            found.append(text.digest)  # one object for all pages
         return tuple(found)
+
+
+def _read(hashed: int, line: str) -> _LineText:
+    masked = masked_times(masked_clock(line))
+    words = tuple(map(sys.intern, words_of(without_count(masked))))
+    return _LineText(hashed, words, n_words(line), masked != line and masked_times(line) != line)
 
 
 def titles_name_pages(n_contents: Iterable[int]) -> bool:
