@@ -184,7 +184,7 @@ def test_bounds_hold_whatever_comes(steps, max_of_rule, max_all, at_once):
 
 
 def test_drops_of_an_earlier_model_are_no_row_without_a_test():
-    """When a new model decides them anew, only drops that no model has had before count as untested."""
+    """When a new model decides them anew, only drops that came after the last look at all drops count as untested."""
     reservoir: Reservoir[int] = Reservoir()
     for n in range(40):
         reservoir.add(["a"], n, str(n).encode(), is_new=n >= 30)

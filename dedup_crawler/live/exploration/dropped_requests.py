@@ -74,7 +74,7 @@ class Reservoir(Generic[T]):
     def add(self, rules: Iterable[str], request: T, form: bytes, *, is_new: bool = True) -> None:
         """Keep a request that *rules* dropped as a duplicate of *form*; without rules it is not kept.
 
-        One that is not new was dropped by an earlier model as well, and the tests of that time stand beside it.
+        One that is not new was dropped when :meth:`sample` was last called: the tests of that time stand beside it.
         """
         sharing = tuple(dict.fromkeys(rules))
         if not sharing:

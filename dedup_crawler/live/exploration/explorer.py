@@ -77,6 +77,9 @@ class Explorer:
         """URLs that the present rules have dropped."""
         self._ever_dropped = UrlSet()
         """URLs that rules of any model have dropped. Not each new model is a new chance that they become tests."""
+        self._not_looked_at: list[str] = []  # URLs dropped since the crawl has last run dry
+        self._looked_at = UrlSet()
+        """URLs whose rules had enough tests among their drops when the crawl had run dry."""
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
         self._failing: list[str] = []
@@ -131,8 +134,9 @@ class Explorer:
         self._dropped.add(url)
         self.evidence.dropped(rules)
         kept = question.kept()
-        self._reservoir.add(rules, kept, question.digest, is_new=url not in self._ever_dropped)
+        self._reservoir.add(rules, kept, question.digest, is_new=url not in self._looked_at)
         self._ever_dropped.add(url)
+        self._not_looked_at.append(url)
         self.alternatives.add(question.digest, url, kept)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
@@ -272,6 +276,9 @@ class Explorer:
         n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
         n_missing |= {value: 1 for value in self.evidence.drops.values() if self.evidence.n_missing(value)}
         kept += self._reservoir.sample(n_missing, self.evidence.has_spoken)
+        for url in self._not_looked_at:
+            self._looked_at.add(url)
+        self._not_looked_at.clear()
         return self._taken_back(kept)
 
     def take_missing(self, is_missing: Callable[[str], bool]) -> list[Kept]:
