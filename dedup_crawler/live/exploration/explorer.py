@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.comparing.reloads import Reloads
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
-from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
+from dedup_crawler.live.exploration.dropped_requests import MAX_ALL, Alternatives, Reservoir
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.requests import request_marks as marks
@@ -77,7 +78,8 @@ class Explorer:
         """URLs that the present rules have dropped."""
         self._ever_dropped = UrlSet()
         """URLs that rules of any model have dropped. Not each new model is a new chance that they become tests."""
-        self._not_looked_at: list[str] = []  # URLs dropped since the crawl has last run dry
+        # URLs dropped since the crawl has last run dry; as many as the reservoir keeps
+        self._not_looked_at: deque[str] = deque(maxlen=MAX_ALL)
         self._looked_at = UrlSet()
         """URLs whose rules had enough tests among their drops when the crawl had run dry."""
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
