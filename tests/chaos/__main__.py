@@ -1,4 +1,4 @@
-"""``python -m tests.chaos --seeds 0:500``: invent crawls, and report those that lose pages."""
+"""``python -m tests.chaos --seeds 0:600``: invent crawls, and report those that lose pages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "python -m tests.chaos",
         description="Invent sites, faults and models, crawl each with and without the filter, and say what was lost.",
-        epilog="example: python -m tests.chaos --seeds 0:500 --jobs 2 --output benchmarks/results/chaos.md",
+        epilog="example: python -m tests.chaos --seeds 0:600 --jobs 2 --output benchmarks/results/chaos.md",
     )
     parser.add_argument(
         "--seeds", default="0:20", help="FIRST:LAST (LAST is not among them), or one seed; default 0:20"
