@@ -63,7 +63,7 @@ def test_no_page_is_lost(crawls: Crawls, seed: int):
 def test_a_crawl_notices_that_a_rule_it_has_learnt_no_longer_holds(crawls: Crawls):
     """
     The first sixty pages are the same under each address, the next sixty are not. Half of the crawls lost all of these
-    pages when a new model made drops without a test look tested, and merge groups of the beginning spoke for all drops.
+    pages when a new model made drops without a test look tested.
     """
     families = Family("tracking", 120, 3, LATE, matters_at=60), Family(PLAIN, 40, links=SIDE)
     for run in crawls.repeat(Spec(127, families, kept="job", learn_after=150), 3):

@@ -163,8 +163,7 @@ class Life:
         if self.n_here + self.n_under_way < HELD:
             return max(epsilon, FIRST_RATE)
         is_suspected = any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
-        n_known = self.n_explored + self.n_under_way + self._n_speaking(self.n_most)
-        rate = YOUNG_RATE * YOUNG / (YOUNG + n_known)
+        rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way + self.n_learnt_from)
         return max(epsilon, rate, SUSPECTED_RATE if is_suspected else 0.0)
 
     def suspicion(self, promised_error: float) -> float:
@@ -182,16 +181,9 @@ class Life:
         if self.n_wrong:
             n_worth = tests_worth(n_late, min(self.n_wrong, n_late), n_dropped, share)
         else:
-            n_worth = tests_worth(n_late + self._n_speaking(n_dropped), 0, n_dropped, share)
+            n_worth = tests_worth(n_late + self.n_learnt_from, 0, n_dropped, share)
             n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
         return max(0, HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
-
-    def _n_speaking(self, n_dropped: int) -> int:
-        """Return the number of tests that the learnt merge groups are worth.
-
-        They are from the beginning of the crawl. The more the rule has dropped since then, the less they say of it.
-        """
-        return self.n_learnt_from**2 // max(1, self.n_learnt_from + n_dropped)
 
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""
