@@ -303,7 +303,11 @@ class Explorer:
     def switch_off(self, rule: str) -> list[Kept]:
         """Switch off *rule*; return its drops."""
         self._dropped.clear()
-        return self._taken_back(self._reservoir.take(rule))
+        kept = self._taken_back(self._reservoir.take(rule))
+        for url in map(url_of_kept, kept):  # if another rule drops it, the tests of this one say nothing of that
+            self._ever_dropped.discard(url)
+            self._looked_at.discard(url)
+        return kept
 
     def _taken_back(self, kept: Iterable[tuple[Kept, tuple[str, ...]]], *, are_sent: bool = True) -> list[Kept]:
         by_url: dict[str, Kept] = {}
