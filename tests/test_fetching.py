@@ -60,8 +60,8 @@ def test_waits_between_requests_as_long_as_the_site_asks(site, delay_s, crawl_de
     site.redirect("/old", "/a")
     site.page("/a")
     with PoliteFetcher(site.url, delay_s=delay_s) as fetcher:
+        started = time.monotonic()  # before the first request, because the delay counts from its start
         fetcher.fetch("/a")
-        started = time.monotonic()
         fetcher.fetch("/old")
         fetcher.fetch("/a")
         assert time.monotonic() - started > 3 * 0.5 - 0.05
