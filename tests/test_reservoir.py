@@ -184,7 +184,7 @@ def test_bounds_hold_whatever_comes(steps, max_of_rule, max_all, at_once):
 
 
 def test_drops_of_an_earlier_model_are_no_row_without_a_test():
-    """When a new model decides them anew, only drops that came after the last look at all drops count as untested."""
+    """When a new model decides them anew, only drops that came after tests were last chosen count as untested."""
     reservoir: Reservoir[int] = Reservoir()
     for n in range(40):
         reservoir.add(["a"], n, str(n).encode(), is_new=n >= 30)
@@ -194,3 +194,15 @@ def test_drops_of_an_earlier_model_are_no_row_without_a_test():
         again.add(["a"], n, str(n).encode(), is_new=False)
     assert again.sample({"a": 0}, nothing_spoken) == []
     assert [n for n, _ in again.take("a")] == [*range(40)]
+
+
+def test_drops_are_looked_at_when_tests_are_chosen():
+    """Those that are kept then, and no later ones."""
+    reservoir: Reservoir[int] = Reservoir()
+    for n in range(20):
+        reservoir.add(["a"], n, str(n).encode())
+    assert reservoir.looked_at() == []
+    chosen = {n for n, _ in reservoir.sample({"a": 3}, nothing_spoken)}
+    reservoir.add(["a"], 20, b"20")
+    assert chosen
+    assert {*reservoir.looked_at()} == {*range(20)} - chosen

@@ -67,6 +67,7 @@ class Reservoir(Generic[T]):
         self._dropped: dict[int, tuple[T, tuple[str, ...], bytes]] = {}
         self._of_rule: defaultdict[str, _RuleDrops] = defaultdict(_RuleDrops)
         self._n_added = 0
+        self._n_looked_at = 0  # number of drops when tests were last chosen
 
     def __len__(self) -> int:
         return len(self._dropped)
@@ -74,7 +75,8 @@ class Reservoir(Generic[T]):
     def add(self, rules: Iterable[str], request: T, form: bytes, *, is_new: bool = True) -> None:
         """Keep a request that *rules* dropped as a duplicate of *form*; without rules it is not kept.
 
-        One that is not new was dropped when :meth:`sample` was last called: the tests of that time stand beside it.
+        One that is not new was :meth:`looked_at` when an earlier model had dropped it: the tests of that time stand
+        beside it.
         """
         sharing = tuple(dict.fromkeys(rules))
         if not sharing:
@@ -123,7 +125,12 @@ class Reservoir(Generic[T]):
                 form_of = {number: self._dropped[number][2] for number in its.numbers}
                 told = {form for form in {*form_of.values()} if has_spoken(rule, form)}
                 chosen |= its.sample(n_wanted, form_of, told)
+        self._n_looked_at = self._n_added
         return self._taken(sorted(chosen))
+
+    def looked_at(self) -> list[T]:
+        """Return the requests that were kept when :meth:`sample` last chose tests."""
+        return [request for number, (request, _, _) in self._dropped.items() if number < self._n_looked_at]
 
     def take_if(self, is_taken: Callable[[T], bool]) -> list[tuple[T, tuple[str, ...]]]:
         """Remove and return the drops whose request is to be taken, the oldest first."""

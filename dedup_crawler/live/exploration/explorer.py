@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.comparing.reloads import Reloads
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
-from dedup_crawler.live.exploration.dropped_requests import MAX_ALL, Alternatives, Reservoir
+from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.requests import request_marks as marks
@@ -78,10 +77,8 @@ class Explorer:
         """URLs that the present rules have dropped."""
         self._ever_dropped = UrlSet()
         """URLs that rules of any model have dropped. Not each new model is a new chance that they become tests."""
-        # URLs dropped since the crawl has last run dry; as many as the reservoir keeps
-        self._not_looked_at: deque[str] = deque(maxlen=MAX_ALL)
         self._looked_at = UrlSet()
-        """URLs whose rules had enough tests among their drops when the crawl had run dry."""
+        """URLs that earlier models had dropped when tests were last chosen among their drops."""
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
         self._failing: list[str] = []
@@ -138,7 +135,6 @@ class Explorer:
         kept = question.kept()
         self._reservoir.add(rules, kept, question.digest, is_new=url not in self._looked_at)
         self._ever_dropped.add(url)
-        self._not_looked_at.append(url)
         self.alternatives.add(question.digest, url, kept)
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
@@ -278,9 +274,6 @@ class Explorer:
         n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
         n_missing |= {value: 1 for value in self.evidence.drops.values() if self.evidence.n_missing(value)}
         kept += self._reservoir.sample(n_missing, self.evidence.has_spoken)
-        for url in self._not_looked_at:
-            self._looked_at.add(url)
-        self._not_looked_at.clear()
         return self._taken_back(kept)
 
     def take_missing(self, is_missing: Callable[[str], bool]) -> list[Kept]:
@@ -298,6 +291,8 @@ class Explorer:
         self._dropped.clear()
         self.comparisons.clear()
         self.covered.clear()
+        for kept in self._reservoir.looked_at():
+            self._looked_at.add(url_of_kept(kept))
         return self._taken_back(self._reservoir.take_all(), are_sent=False)
 
     def switch_off(self, rule: str) -> list[Kept]:
