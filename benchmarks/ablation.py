@@ -19,6 +19,7 @@ from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language import site_rules
+from dedup_crawler.rules.language.rule import Drop, Rule, Star, Unordered
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
@@ -39,6 +40,21 @@ Swap = tuple[Any, str, Any]
 
 def _without_stage(stage: int) -> Callable[[UrlColumns], Iterator[Hypothesis]]:
     return lambda columns: (each for each in hypotheses(columns) if each.stage != stage)
+
+
+def _without_rules(is_left_out: Callable[[Rule], bool]) -> tuple[Swap, ...]:
+    """Swap out the hypotheses of the own rule language for which *is_left_out* returns True."""
+
+    def kept(columns: UrlColumns) -> Iterator[Hypothesis]:
+        return (each for each in hypotheses(columns) if not isinstance(each.rule, Rule) or not is_left_out(each.rule))
+
+    return ((verified_rules, "hypotheses", kept),)
+
+
+def _drops(prefix: str) -> Callable[[Rule], bool]:
+    return lambda rule: any(
+        key.startswith(prefix) and isinstance(operation, (Drop, Star)) for key, operation in rule.transformation.items()
+    )
 
 
 def _until_depth(depth: int) -> tuple[tuple[int, int], ...]:
@@ -87,6 +103,13 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no contexts": ((verified_rules, "STEPS", _until_depth(0)),),
     "one condition at most": ((verified_rules, "STEPS", _until_depth(1)),),
     "no crowds": ((ContextSearch, "_find_crowds", lambda self: None),),
+    "keys of queries always matter": _without_rules(_drops("query[")),
+    "path parts always matter": _without_rules(_drops("path[")),
+    "slashes and extensions always matter": _without_rules(lambda rule: _drops("slash")(rule) or _drops("ext")(rule)),
+    "the order of a list always matters": _without_rules(
+        lambda rule: any(isinstance(operation, Unordered) for operation in rule.transformation.values())
+    ),
+    "no path is another without a segment": ((hypothesis_makers, "prefix_aliases", _nothing),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
     "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
     "no index files": ((hypothesis_makers, "index_files", _nothing),),

@@ -20,6 +20,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from usage import arguments
+
 from dedup_crawler.evaluation.quality import pair_quality
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, read_pairs
@@ -171,4 +173,5 @@ def sha256(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else RUNS, sys.argv[3:])
+    given = arguments(__doc__, 1)
+    main(Path(given[0]), Path(given[1]) if len(given) > 1 else RUNS, given[2:])

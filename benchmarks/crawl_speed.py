@@ -10,13 +10,13 @@ trained as in replay.py, and drops duplicates.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from replay import ADDON, Crawled, crawl, served
+from usage import arguments
 
 from dedup_crawler.methods import make_method
 
@@ -58,4 +58,5 @@ def main(sites: Path, work: Path, names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:] or ["forum"])
+    given = arguments(__doc__, 2)
+    main(Path(given[0]), Path(given[1]), given[2:] or ["forum"])

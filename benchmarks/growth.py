@@ -13,10 +13,11 @@ import math
 import os
 import random
 import resource
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from usage import arguments
 
 from dedup_crawler.evaluation.comparison import judged_crawl
 from dedup_crawler.evaluation.quality import read_truth
@@ -126,4 +127,4 @@ def _n_log_n(small: int, large: int) -> float:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, arguments(__doc__, 2)))

@@ -20,6 +20,7 @@ from typing import TypeVar
 from unittest.mock import patch
 
 import justext
+from usage import arguments
 
 from dedup_crawler.evaluation.quality import LabelQuality, label_quality, read_truth
 from dedup_crawler.evidence import compared_clusters, comparing
@@ -244,7 +245,8 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--made":
-        print_made(int(sys.argv[2]), sys.argv[3])
+    given = arguments(__doc__, 1)
+    if given[0] == "--made":
+        print_made(int(given[1]), given[2])
     else:
-        main(Path(sys.argv[1]))
+        main(Path(given[0]))

@@ -7,13 +7,13 @@ LOGS holds ``*.tsv.gz``. Rules are learnt as ``benchmarks/logs.py`` does, from t
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from logs import HOLDS, HOST, KINDS, counted, forms_by, pairs_of, right_share, size_list
+from usage import arguments
 
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.pages.logs import Access, sizes_of
@@ -174,4 +174,4 @@ def print_examples(*found: Sequence[Later]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, arguments(__doc__, 1)))

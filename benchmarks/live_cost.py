@@ -34,6 +34,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from usage import arguments
+
 from dedup_crawler.methods import make_method
 
 HERE = Path(__file__).resolve().parent
@@ -106,7 +108,7 @@ def pages_per_second(url: str, settings: dict[str, Any], folder: Path) -> float:
     return float(json.loads(out.read_text(encoding="utf-8")))
 
 
-def main(n: int) -> None:
+def main(n: int = 60_000) -> None:
     """Print the tables."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -173,4 +175,4 @@ def main(n: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60_000)
+    main(*map(int, arguments(__doc__)))

@@ -16,6 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from usage import arguments
+
 from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.methods.miners import DustBuster
@@ -229,7 +231,8 @@ def peak_mb() -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--log":
-        print_log(Path(sys.argv[2]), sys.argv[3])
+    given = arguments(__doc__, 3)
+    if given[0] == "--log":
+        print_log(Path(given[1]), given[2])
     else:
-        main(*map(Path, sys.argv[1:4]))
+        main(*map(Path, given))

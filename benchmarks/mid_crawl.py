@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from usage import arguments
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
@@ -134,4 +136,4 @@ def main(n_seeds: int = 100) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, arguments(__doc__)))

@@ -9,7 +9,6 @@ changed at a time: the labels, the training URLs, one option, or one constant of
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from recorded import NAMES, Crawl, continued, labelled_pages, site
+from usage import arguments
 from what_if import before, cells, fitted, gained, head, row, show, true_labels
 
 from dedup_crawler.methods import method_from_spec
@@ -248,4 +248,4 @@ class ExactSeq2Seq(Seq2Seq):
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:3]))
+    main(*map(Path, arguments(__doc__, 2)))

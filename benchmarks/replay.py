@@ -32,6 +32,7 @@ from typing import Any
 
 from generalization import recorded
 from recorded import links_in
+from usage import arguments
 
 from dedup_crawler import load
 from dedup_crawler.evaluation.quality import read_truth
@@ -268,4 +269,5 @@ def main(sites: Path, work: Path, words: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])
+    given = arguments(__doc__, 2)
+    main(Path(given[0]), Path(given[1]), given[2:])

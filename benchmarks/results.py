@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from usage import arguments
+
 from dedup_crawler.methods import METHODS
 from dedup_crawler.methods.model.saved_model import options_of
 from dedup_crawler.methods.rule_based import RuleBased
@@ -181,4 +183,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(arguments(__doc__))

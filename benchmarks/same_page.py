@@ -11,7 +11,6 @@ different clusters with the most similar texts (fewest different bits of the sim
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from recorded import ALL_NAMES
+from usage import arguments
 
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evidence.growing_text import GrowingText
@@ -116,4 +116,4 @@ def main(sites: Path, databases: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(*map(Path, arguments(__doc__, 2)))

@@ -26,6 +26,8 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
+from usage import arguments
+
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("RFPDupeFilter", "memory", "sqlite", "redis")
 BATCH = 50
@@ -222,8 +224,9 @@ def used_memory(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and not sys.argv[1].isdecimal():
-        print(json.dumps(measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    given = arguments(__doc__)
+    if given and not given[0].isdecimal():
+        print(json.dumps(measure(given[0], int(given[1]), int(given[2]))))
     else:
         sys.path.insert(0, str(ROOT))
-        main([int(word) for word in sys.argv[1:]] or [100_000, 1_000_000])
+        main([int(word) for word in given] or [100_000, 1_000_000])

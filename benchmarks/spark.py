@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from made import made_crawl
+from usage import arguments
 
 from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
@@ -383,4 +384,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(arguments(__doc__, 2))

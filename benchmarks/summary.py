@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import defaultdict
 from pathlib import Path
+
+from usage import arguments
 
 
 def main(path: str) -> None:
@@ -36,4 +37,4 @@ def _time(seconds: float) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*arguments(__doc__, 1))

@@ -10,10 +10,11 @@ from the second folder. It takes some minutes.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
+
+from usage import arguments
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
 from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality, pooled, read_truth
@@ -83,4 +84,4 @@ def main(sites: Path, databases: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, arguments(__doc__, 2)))

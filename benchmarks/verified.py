@@ -18,6 +18,7 @@ from ablation import proposing
 from knowable import Vain, fetches_in_vain
 from made import made_crawl
 from recorded import ALL_NAMES, Crawl, continued, labelled_pages, mirror, shuffled_labels, site
+from usage import arguments
 
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.methods import Canonicalizer, make_method
@@ -297,4 +298,4 @@ def main(sites: str, databases: str, mirrors: str, *wanted: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*arguments(__doc__, 3))
