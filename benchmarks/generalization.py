@@ -24,7 +24,7 @@ from unittest.mock import patch
 from ablation import PARTS, without
 from recorded import ALL_NAMES, Crawl, continued, labelled_pages, links_in, site
 
-from dedup_crawler.evidence import comparing, habits, site_text
+from dedup_crawler.evidence import comparing, habits, line_differences, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.verified import Verified
@@ -39,7 +39,7 @@ CONSTANTS = (
     (habits, "SYSTEMATIC_SHARE", (0.15, 0.4)),
     (habits, "NEW_SHARE", (0.4, 0.8)),
     (comparing, "MAX_NEW", (1, 6)),
-    (comparing, "MAX_SHARED", (0, 6)),
+    (line_differences, "MAX_SHARED", (0, 6)),
     (site_text, "FRAME_SHARE", (0.04, 0.16)),
     (comparing, "MIN_COMMON", (5.0, 45.0)),
     (comparing, "MAX_EXCUSED", (0.3, 3.0)),

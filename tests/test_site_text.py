@@ -11,6 +11,7 @@ from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.evidence.digests import PageDigests
 from dedup_crawler.evidence.habits import ANY, Habits, Line
 from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.two_fetches import compare_fetches
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.comparing.same_page import frames_of_time, same_page
@@ -32,8 +33,7 @@ def model(tmp_path_factory):
 def verdict(model, *pages):
     rules = model.fired(pages[1].url)
     assert rules
-    evidence = PageEvidence(PageDigests(pages), model.site_text)
-    return evidence.judge_by(model.site_text.habits_of(rules), 0, 1)
+    return compare_fetches(PageDigests(pages), model.site_text, model.site_text.habits_of(rules))
 
 
 def form_of(title, lines, *more):

@@ -1,4 +1,4 @@
-"""Comparison of two fetched pages, with the comparer of learning (:mod:`dedup_crawler.evidence.comparing`).
+"""Comparison of two fetched pages; HTML as learning does it (:mod:`dedup_crawler.evidence.two_fetches`).
 
 The comparer judges HTML, with the text of the site, which is learnt from the fetched pages. Other bodies are the same
 if all lines of a text are equal, or all bytes.
@@ -102,13 +102,13 @@ def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[
 
 
 def _same_html(left: FetchedPage, right: FetchedPage, site: SiteText | None, rules: Iterable[str]) -> bool | None:
-    from dedup_crawler.evidence.comparing import PageEvidence
     from dedup_crawler.evidence.digests import PageDigests
+    from dedup_crawler.evidence.two_fetches import compare_fetches
 
     if site is None or (one := read(left)) is None or (other := read(right)) is None:
         return None
     pages = map(site.rotating.without, (one, other))
-    verdict = PageEvidence(PageDigests(pages, site.meters), site).judge_by(site.habits_of(rules), 0, 1)
+    verdict = compare_fetches(PageDigests(pages, site.meters), site, site.habits_of(rules))
     return None if verdict < 0 else bool(verdict)
 
 

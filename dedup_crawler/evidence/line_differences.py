@@ -1,0 +1,130 @@
+"""Lines that only one of two pages has, beyond the frame of the site and the values in which the two URLs differ."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence, Set
+from urllib.parse import unquote_plus
+
+from dedup_crawler.evidence.digests import VALUE, PageDigests, masked_values, query_values, url_values
+from dedup_crawler.evidence.habits import Line, Words
+from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.labels.lines import times_of
+
+MAX_SHARED = 3
+"""Up to this number of lines in a pair that many pages of the site have are ignored."""
+MAX_LEFT = 60
+"""A pair with more remaining lines is different."""
+
+_MAX_PAGE_WORDS = 1_000  # most pages with cached words
+_MAX_LINES = 10_000  # most lines with cached words that the site does not know
+
+Sides = list[tuple[int, int]]
+"""Side (0 or 1) and hash of lines that only one of two pages has."""
+
+
+class LineDifferences:
+    """Reads the differences of pairs of pages of one crawl, which are given by their places in the crawl."""
+
+    def __init__(self, digests: PageDigests, site: SiteText) -> None:
+        self.digests = digests
+        self.site = site
+        self._values: dict[int, frozenset[Words]] = {}
+        self._page_words: dict[int, frozenset[str]] = {}
+        self._unknown: dict[Words, frozenset[str]] = {}
+
+    def only(self, here: frozenset[int], there: frozenset[int]) -> tuple[Sides, Sides]:
+        """Return the lines of only one page: those that may be a difference, and a few that many pages have."""
+        sides = [(0, line) for line in here] + [(1, line) for line in there]
+        only = [(side, line) for side, line in sides if line not in self.site.frame]
+        shared = [(side, line) for side, line in only if line in self.site.shared]
+        if len(only) > MAX_LEFT or len(shared) > MAX_SHARED:
+            return only, []
+        if len(sides) - len(only) + len(shared) <= MAX_SHARED:
+            shared += [(side, line) for side, line in sides if line in self.site.frame]
+        return [(side, line) for side, line in only if line not in self.site.shared], shared
+
+    def lines(self, only: Sequence[tuple[int, int]], one: int, other: int) -> list[Line]:
+        """Return the lines (side and hash) that differ by more than the values in which the two URLs differ."""
+        values = self._values_of(one), self._values_of(other)
+        masked = sorted(values[0] ^ values[1], key=len, reverse=True)
+        starts = {value[0] for value in masked if value}
+        of_line = [(side, self.digests.words(line)) for side, line in only]
+        rest = _without_equal(
+            [(side, words if starts.isdisjoint(words) else masked_values(words, masked)) for side, words in of_line]
+        )
+        if not rest:
+            return []
+        words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
+        said = {VALUE}.union(*values[0], *values[1])
+        return [Line(side, words, self._is_new(words, said, words_of[1 - side])) for side, words in rest]
+
+    def is_named(self, only: Sequence[tuple[int, int]], one: int, other: int) -> bool:
+        """Return True if each page prints a value in which the two URLs differ, in the lines that *only* it has."""
+        values = self._values_of(one), self._values_of(other)
+        of_line = [(side, self.digests.words(line)) for side, line in only]
+        # the words of a line have no dates
+        if self._times_of(one) != self._times_of(other) and len(_without_equal(of_line)) < len(of_line):
+            return True
+        sides = ([words for its, words in of_line if its == side] for side in (0, 1))
+        return all(_is_printed(values[side] - values[1 - side], lines) for side, lines in enumerate(sides))
+
+    def says_more(self, only: Sequence[tuple[int, int]], one: int, other: int) -> bool:
+        """Return True if an *only* line of a page prints the value of a query name that the other URL lacks."""
+        names = [query_values(self.digests.urls[place]) for place in (one, other)]
+        for side, values in enumerate((self._values_of(one), self._values_of(other))):
+            added = {names[side][name] for name in names[side].keys() - names[1 - side].keys()}
+            lines = (self.digests.words(line) for its, line in only if its == side)
+            if added and _is_printed(added & values - self._values_of((other, one)[side]), lines):
+                return True
+        return False
+
+    def _is_new(self, words: Words, said: Set[str], beside: Set[str]) -> bool:
+        """Return True if a word is neither known on the site nor *said* by the URLs nor on the page *beside*."""
+        unknown = self._unknown.get(words)
+        if unknown is None:
+            if len(self._unknown) >= _MAX_LINES:
+                self._unknown.clear()
+            unknown = self._unknown[words] = frozenset(words).difference(self.site.known)
+        return bool(unknown) and any(word not in said and word not in beside for word in unknown)
+
+    def _words_of(self, place: int) -> frozenset[str]:
+        found = self._page_words.get(place)
+        if found is None:
+            if len(self._page_words) >= _MAX_PAGE_WORDS:
+                self._page_words.clear()
+            words = map(self.digests.words, self.digests.pages[place].lines)
+            found = self._page_words[place] = frozenset().union(*words)
+        return found
+
+    def rarity(self, line: int) -> float:
+        """Return the logarithm of the share of titles that have a line both pages have, negated: 0 for the frame."""
+        # both titles differ, and do not count
+        n = max(1, self.site.n_of_line[line] - 1)
+        return math.log(max(self.site.n_titles, 1) / n)
+
+    def _times_of(self, place: int) -> list[str]:
+        return times_of(unquote_plus(self.digests.urls[place]))
+
+    def _values_of(self, place: int) -> frozenset[Words]:
+        found = self._values.get(place)
+        if found is None:
+            found = self._values[place] = frozenset(url_values(self.digests.urls[place]))
+        return found
+
+
+def _is_printed(values: Set[Words], lines: Iterable[Words]) -> bool:
+    """Return True if a line contains one of some values."""
+    starts = {value[0] for value in values if value}
+    return any(masked_values(words, [*values]) != words for words in lines if not starts.isdisjoint(words))
+
+
+def _without_equal(lines: Sequence[tuple[int, Words]]) -> list[tuple[int, Words]]:
+    """Return the lines of both sides without empty lines and without lines that both sides have."""
+    sides = [[words for side, words in lines if not side], [words for side, words in lines if side]]
+    here, there = set(sides[0]), set(sides[1])
+    if len(here) + len(there) < len(lines) or not here.isdisjoint(there):  # seldom
+        counts = Counter(sides[0]), Counter(sides[1])
+        sides = [list((counts[side] - counts[1 - side]).elements()) for side in (0, 1)]
+    return [(side, words) for side in (0, 1) for words in sides[side] if words]

@@ -1,0 +1,109 @@
+"""Comparer of two fetches: a live crawl asks it whether a duplicate shows the page that it was taken for.
+
+Learning compares pages of one crawl in the light of all merge groups of a rule (:mod:`.comparing`). Here there are two
+answers of different times, and what training knows: the text of the site, and the systematic lines of the rules.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from dedup_crawler.evidence.comparing import MAX_EXCUSED, MIN_COMMON, Verdict
+from dedup_crawler.evidence.digests import MaskedLine, PageDigests
+from dedup_crawler.evidence.habits import Habits, Line, Words
+from dedup_crawler.evidence.line_differences import MAX_LEFT, LineDifferences
+from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.labels.lines import (
+    MAX_CHANGED_LINES,
+    MAX_CHANGED_SHARE,
+    MEDIA,
+    MIN_NEAR_WORDS,
+    MIN_WORDS,
+    is_reordered,
+    numbers_of,
+)
+
+MAX_DRIFT = 0.1
+"""Largest number of words in unexcused lines, as a share (0-1) of the common words, for two fetches of one page."""
+MAX_STEP = 5
+"""A counter differs between two fetches of one page by at most this number,"""
+MAX_GROWTH = 0.05
+"""or by this share (0-1) of its value."""
+MAX_DIGITS = 16
+MIN_NAMED = 25
+"""Least number of common words of two fetches with different titles."""
+
+
+def compare_fetches(digests: PageDigests, site: SiteText, habits: Habits) -> Verdict:
+    """Compare two good answers, whose *digests* these are, given the systematic lines of the rules behind them.
+
+    Training has not seen these rules change such lines, so small differences are silent: a few words (lists beside
+    the text change), only numbers, only the order; and little common text of pages with different titles.
+    """
+    differences = LineDifferences(digests, site)
+    page, beside = digests.pages
+    if not page.lines or not beside.lines:
+        return Verdict.SILENT
+    common = page.lines & beside.lines
+    masked = digests.masked_lines(0), digests.masked_lines(1)
+    only, _ = differences.only(page.lines - common, beside.lines - common)
+    if len(only) > MAX_LEFT:
+        return Verdict.DIFFERENT
+    is_named = any(masked[side][line].has_name for side, line in only)
+    stamps = _stamps([(side, line) for side, line in only if masked[side][line].is_stamp])
+    rest = [each for each in only if each not in stamps and not _is_shared(masked[each[0]][each[1]], site)]
+    lines = differences.lines(rest, 0, 1)
+    own = [line for line in common - site.frame if masked[0][line].digest not in site.masked_frame]
+    n_own = sum(map(digests.n_written, own))
+    ids = numbers_of(digests.urls[0]) | numbers_of(digests.urls[1])
+    is_other = any(word in ids or word[0] == MEDIA for _, line in rest for word in digests.words(line))
+    if told := [line for line in lines if not habits.excuse(line)]:
+        verdict = _verdict_of(told, n_own)
+        return Verdict.SILENT if verdict > 0 and is_other else verdict
+    support = sum(digests.n_written(line) * differences.rarity(line) for line in own)
+    if support < MIN_COMMON or (not site.is_learnt and n_own < (MIN_NAMED if is_named else MIN_WORDS)):
+        return Verdict.SILENT
+    if sum(len(line.words) for line in lines) > MAX_EXCUSED * n_own:
+        return Verdict.DIFFERENT
+    if differences.says_more(only, 0, 1):
+        return Verdict.SILENT
+    if site.is_learnt:
+        return Verdict.SAME  # training saw these rules change only order and titles
+    orders = [[line for line in each.order if line in common] for each in (page, beside)]
+    is_list = all(masked[side][line].has_name for side, line in only)
+    is_moved = orders[0] != orders[1] and not (is_list and is_reordered(*orders))
+    return Verdict.SILENT if is_moved or is_other else Verdict.SAME
+
+
+def _is_shared(line: MaskedLine, site: SiteText) -> bool:
+    return line.is_single and line.digest in site.masked_shared
+
+
+def _stamps(found: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return lines with a name and a time that are the only one on their side; several would be list entries."""
+    n_of = Counter(side for side, _ in found)
+    return {(side, line) for side, line in found if n_of[side] == 1}
+
+
+def _verdict_of(told: Sequence[Line], n_own: int) -> Verdict:
+    """Return the verdict on two pages of different times with *n_own* common words, by their different lines."""
+    n_told = sum(len(line.words) for line in told)
+    sides = [[line.words for line in told if line.side == side] for side in (0, 1)]
+    is_near = n_own >= MIN_NEAR_WORDS
+    is_paired = is_near and len(sides[0]) == len(sides[1])
+    if is_paired and len(sides[0]) <= MAX_CHANGED_LINES and n_told <= MAX_CHANGED_SHARE * n_own:
+        return Verdict.SAME
+    if is_near and all(
+        len(line.words) == 1 and line.words[0].isdecimal() and len(line.words[0]) < MAX_DIGITS for line in told
+    ):
+        return Verdict.SAME if is_paired and _are_counters(*sides) else Verdict.SILENT
+    return Verdict.SILENT if n_told <= MAX_DRIFT * n_own else Verdict.DIFFERENT
+
+
+def _are_counters(here: Sequence[Words], there: Sequence[Words]) -> bool:
+    """Return True if all numbers grew a little, or all fell, as view counts do in a list of topics."""
+    starts, ends = (sorted(int(words[0]) for words in side) for side in (here, there))
+    steps = [(start, end - start) for start, end in zip(starts, ends, strict=True)]
+    is_one_way = all(step > 0 for _, step in steps) or all(step < 0 for _, step in steps)
+    return is_one_way and all(abs(step) <= max(MAX_STEP, MAX_GROWTH * start) for start, step in steps)
