@@ -19,7 +19,8 @@ from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language import site_rules
-from dedup_crawler.rules.language.rule import Drop, Rule, Star, Unordered
+from dedup_crawler.rules.language.operations import Drop, Star, Unordered
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules

@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Copy, Drop
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning import columns as columns_module
 from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import MAX_KEYS, UrlColumns, map_hash

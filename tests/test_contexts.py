@@ -3,7 +3,9 @@
 import random
 
 from dedup_crawler.methods import make_method
-from dedup_crawler.rules.language.rule import ANY, Drop, Literal, NoneOf, Rule
+from dedup_crawler.rules.language.matchers import ANY, Literal, NoneOf
+from dedup_crawler.rules.language.operations import Drop
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning.belief import RISKS, Belief
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.contexts import MAX_DEPTH, ContextSearch

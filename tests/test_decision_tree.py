@@ -2,7 +2,8 @@
 
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.miners import DecisionTree
-from dedup_crawler.rules.language.rule import Drop, Literal, NoneOf, Star
+from dedup_crawler.rules.language.matchers import Literal, NoneOf
+from dedup_crawler.rules.language.operations import Drop, Star
 from dedup_crawler.rules.miners.decision_tree import Cluster, TreeRow, rules_of_rows
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from planted_site import HOST, session_ids, slugs

@@ -20,7 +20,9 @@ from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.discarder import to_discarder
 from dedup_crawler.rules.export.model_rules import ModelRules
-from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Literal, NoneOf, OfClass, OneOf, Rule, Set
+from dedup_crawler.rules.language.matchers import ANY, Literal, NoneOf, OfClass, OneOf
+from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Set
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.rules.static_rules.layer import StaticLayer, rules_of
 from dedup_crawler.urls.normal import normal_form

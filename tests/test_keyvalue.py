@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, Drop, Rule
+from dedup_crawler.rules.language.matchers import ANY
+from dedup_crawler.rules.language.operations import Drop
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.urls.keyvalue import KEY_VALUES, Pieces, UrlMap, cut_of, is_sorted, learn_cuts, values_of
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import rules, site_urls

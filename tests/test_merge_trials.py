@@ -1,6 +1,8 @@
 """Evidence of a crawl for a hypothesis, group by group."""
 
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Star, Unordered
+from dedup_crawler.rules.language.matchers import ANY
+from dedup_crawler.rules.language.operations import Cut, Drop, Star, Unordered
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis

@@ -12,7 +12,9 @@ from dedup_crawler.cli import main
 from dedup_crawler.live.models.model_diff import diff_models
 from dedup_crawler.methods import Referrer, make_method
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Drop
+from dedup_crawler.rules.language.rule import Rule
 from planted_forum import HOST as FORUM
 from planted_forum import forum
 from planted_site import HOST, session_ids

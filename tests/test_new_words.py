@@ -5,7 +5,9 @@ import pytest
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords, ValueReuseGuard
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Set, Star
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Cut, Drop, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from planted_visits import HOST, numbered, shuffled
 
 TITLE = Rule(HOST, {"path.length": Literal("3")}, {"path.length": Set("2"), "path[2]": Drop()})

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.methods.miners import PatternTree
-from dedup_crawler.rules.language.rule import Copy, Drop, Rule, Set, Star
+from dedup_crawler.rules.language.operations import Copy, Drop, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners import node_rules
 from dedup_crawler.rules.miners.mapped_crawl import MISSING
 from dedup_crawler.rules.miners.pattern_tree import ANY_DIGITS, ANY_HEX, Node, build_tree, key_columns, salient

@@ -1,7 +1,8 @@
 """The rewrite approach of KDD'08."""
 
 from dedup_crawler.methods.miners import RewriteRules
-from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Set, Star
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Copy, Drop, Set, Star
 from dedup_crawler.rules.miners.rewrite_rules import as_rule, generalized, pairwise_rules
 from dedup_crawler.urls.keyvalue import KEY_VALUES, values_of
 from planted_site import HOST, session_ids

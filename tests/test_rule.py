@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Rule, Unordered
+from dedup_crawler.rules.language.matchers import ANY
+from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Shorten, Unordered
+from dedup_crawler.rules.language.rule import Rule
 
 HOST = "h.example"
 delimited = st.text(alphabet="ab7-:_é", max_size=8)
@@ -47,12 +49,39 @@ def test_what_a_cut_leaves_and_takes(delimiter, is_last, keeps_head, value, part
     assert Cut(delimiter, is_last, keeps_head).parts(value) == parts
 
 
-@given(cuts, delimited)
-def test_a_value_is_cut_once(cut, value):
-    """A second cut changes nothing, and the rest of a value is never empty."""
-    kept, gone = cut.parts(value)
+@pytest.mark.parametrize(
+    ("edit", "value", "parts"),
+    [
+        (Shorten(7), "214a8d3e5b9c01", ("214a8d3", "e5b9c01")),
+        (Shorten(7), "214A8D3E5B9C01", ("214A8D3", "E5B9C01")),
+        (Shorten(7), "214a8d3", ("214a8d3", None)),
+        # no hashes: a number, a word, a title, letters of both cases, nothing
+        (Shorten(7), "20260214101500", ("20260214101500", None)),
+        (Shorten(7), "effaceable", ("effaceable", None)),
+        (Shorten(7), "deadbeeffacade", ("deadbeeffacade", None)),
+        (Shorten(7), "214a8d3e5b9c01-fix", ("214a8d3e5b9c01-fix", None)),
+        (Shorten(7), "214a8D3e5b9c01", ("214a8D3e5b9c01", None)),
+        (Shorten(7), None, (None, None)),
+        (Lowercase(), "About%2FUs", ("about%2Fus", "About%2FUs")),
+        (Lowercase(), "%C3%84A", ("%C3%84a", "%C3%84A")),
+        (Lowercase(), "about", ("about", None)),
+        (Lowercase(), None, (None, None)),
+    ],
+)
+def test_other_spellings(edit, value, parts):
+    """A hash is abbreviated, and capitals become small letters; escapes and other values stay."""
+    assert edit.parts(value) == parts
 
-    assert cut.parts(kept) == (kept, None)
+
+@given(
+    st.one_of(cuts, st.just(Lowercase()), st.integers(6, 9).map(Shorten)),
+    st.one_of(delimited, st.text("aB07f%2F", max_size=12)),
+)
+def test_a_value_is_edited_once(edit, value):
+    """A second edit changes nothing, and the rest of a value is never empty."""
+    kept, gone = edit.parts(value)
+
+    assert edit.parts(kept) == (kept, None)
     assert bool(kept) == bool(value)
     assert (gone is None) == (kept == value)
 
@@ -126,6 +155,8 @@ def test_values_behind_a_dropped_one_move_up(told, dropped):
         ("query[a]", Cut("--", is_last=False, keeps_head=True), "cannot be cut at '--': a delimiter is one character"),
         ("query[a]", Cut("", is_last=False, keeps_head=True), "cannot be cut at ''"),
         ("path.length", Cut("-", is_last=False, keeps_head=True), "path.length can be set or dropped"),
+        ("query[h]", Shorten(5), "cannot be shortened to 5 digits, only to 6 to 128"),
+        ("path.length", Lowercase(), "path.length can be set or dropped"),
         ("path[0]", Unordered(is_set=True), r"path\[0\] cannot be repeated, only query\[NAME\] can"),
         ("query[a]#2", Unordered(is_set=True), r"query\[a\]#2 cannot be repeated"),
     ],

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Drop
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import effect_identifier, rules_from_json, rules_to_json
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import SubstringRule

@@ -16,7 +16,9 @@ from dedup_crawler.errors import BadInputError, NotFittedError
 from dedup_crawler.methods import METHODS, Referrer, load_model, make_method
 from dedup_crawler.methods.model.folder import model_digest
 from dedup_crawler.methods.wrapped import without
-from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Literal, Rule, Set
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Copy, Drop, Set
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from planted_forum import forum

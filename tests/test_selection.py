@@ -1,7 +1,9 @@
 """Choosing among rules."""
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Rule, Set, Star
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Drop, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.selection import naive_selection, qualified, without_circles
 

@@ -2,20 +2,9 @@
 
 import pytest
 
-from dedup_crawler.rules.language.rule import (
-    ANY,
-    Copy,
-    Cut,
-    Drop,
-    Literal,
-    NoneOf,
-    OfClass,
-    OneOf,
-    Rule,
-    Set,
-    Star,
-    Unordered,
-)
+from dedup_crawler.rules.language.matchers import ANY, Literal, NoneOf, OfClass, OneOf
+from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Star, Unordered
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
@@ -77,12 +66,21 @@ def test_conditions(matcher, text):
         ("query[f]", Unordered(is_set=True), "ignore the order and repetition of the values of `f`"),
         ("query[f]", Unordered(is_set=False), "ignore the order of the values of `f`"),
         ("query[f]#3", Drop(), "drop the third `f`"),
+        ("query[rev]", Shorten(10), "keep the first 10 digits of a hash in `rev`"),
+        ("path[1]", Lowercase(), "ignore the letter case of path part 2"),
         ("path[1]@0", Drop(), "drop piece 1 of path part 2"),
     ],
 )
 def test_operations(key, operation, text):
     """Each operation has its words."""
     assert said({}, {key: operation}) == f"{text} anywhere"
+
+
+def test_the_letter_case_of_a_whole_path_is_told_at_once():
+    """Not once for each part."""
+    lower = dict.fromkeys(("path[0]", "path[1]", "ext"), Lowercase())
+
+    assert said({}, lower) == "ignore the letter case of the extension, path part 1 and path part 2 anywhere"
 
 
 def test_what_must_not_be_there_is_told():

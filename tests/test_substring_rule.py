@@ -11,7 +11,9 @@ from costs import at_most
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
+from dedup_crawler.rules.language.matchers import ANY, NoneOf
+from dedup_crawler.rules.language.operations import Drop, Set
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.substring_rule import (
     END,

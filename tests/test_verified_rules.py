@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from dedup_crawler.rules.language.rule import Literal
+from dedup_crawler.rules.language.matchers import Literal
 from planted_visits import forms_after, rules_of, shuffled
 
 

@@ -15,7 +15,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
-from dedup_crawler.rules.language.rule import Cut, Drop, Rule, Set, Star, few_values
+from dedup_crawler.rules.language.matchers import few_values
+from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Set, Shorten, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, query_names
@@ -251,7 +253,7 @@ def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
         _PARAMETER(key) is not None
         and url_map.is_whole(key)
         and (
-            isinstance(operation, (Drop, Star))
+            isinstance(operation, (Drop, Star, Shorten, Lowercase))
             or (isinstance(operation, Set) and _PLAIN_VALUE(operation.value or "") is not None)
             or (isinstance(operation, Cut) and not operation.delimiter.isalnum() and operation.delimiter != "%")
         )

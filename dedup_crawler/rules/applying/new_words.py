@@ -13,7 +13,9 @@ from typing import Any
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Rule, Star
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Cut, Drop, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.urls.keyvalue import values_of
 from dedup_crawler.urls.normal import host_of
 

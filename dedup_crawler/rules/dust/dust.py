@@ -28,7 +28,9 @@ from typing import NamedTuple
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.substrings import Substitution, Tokens, likely_substitutions
 from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings, shuffled
-from dedup_crawler.rules.language.rule import ANY, Drop, NoneOf, Rule, Set
+from dedup_crawler.rules.language.matchers import ANY, NoneOf
+from dedup_crawler.rules.language.operations import Drop, Set
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import END, START, AnyRule, SubstringRule
 
 _MAX_RULES = 2_000  # substring rules that are validated

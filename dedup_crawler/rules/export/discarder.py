@@ -19,7 +19,9 @@ from itertools import combinations, product
 
 from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
 from dedup_crawler.rules.export.order import EXTENSION, commute
-from dedup_crawler.rules.language.rule import ANY, Drop, Literal, Matcher, NoneOf, Rule, few_values
+from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, few_values
+from dedup_crawler.rules.language.operations import Drop
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import rule_identifier
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule

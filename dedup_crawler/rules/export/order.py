@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Drop, Matcher, Operation, Rule, Set, Star, few_values
+from dedup_crawler.rules.language.matchers import ANY, Matcher, few_values
+from dedup_crawler.rules.language.operations import Copy, Drop, Edit, Operation, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 
 _PATH = "path"
 """Stands for all keys of the path: a change of one key may change how the others are read."""
@@ -43,7 +45,7 @@ def _is_plain_change(key: str, operation: Operation, rule: Rule) -> bool:
     if key in ("path.length", "root") or isinstance(operation, Copy) or "@" in key:
         return False
     if key.startswith("path["):
-        is_there = key in rule.context or isinstance(operation, (Cut, Star))
+        is_there = key in rule.context or isinstance(operation, (Edit, Star))
         if isinstance(operation, Drop) or not is_there:
             return False
     if isinstance(operation, Set) and key not in ("slash", "scheme"):
@@ -94,6 +96,6 @@ def _absorbs(drops: Rule, shortens: Rule) -> bool:
     return (
         key.startswith("query[")
         and isinstance(drops.transformation[key], Drop)
-        and isinstance(shortens.transformation[key], (Cut, Star))
+        and isinstance(shortens.transformation[key], (Edit, Star))
         and drops.context.get(key, ANY) == ANY
     )

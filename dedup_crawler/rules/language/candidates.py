@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from zlib import crc32
 
-from dedup_crawler.rules.language.rule import Cut, Rule
+from dedup_crawler.rules.language.operations import Edit
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.urls.keyvalue import values_of
 
@@ -52,6 +53,6 @@ def removed_values(candidates: Mapping[str, AnyRule], fired: Iterable[str], url:
 def _removed(rule: Rule, url: str) -> list[str | None]:
     values = values_of(url)
     return [
-        operation.parts(values.get(key))[1] if isinstance(operation, Cut) else values.get(key)
+        operation.parts(values.get(key))[1] if isinstance(operation, Edit) else values.get(key)
         for key, operation in rule.transformation.items()
     ]

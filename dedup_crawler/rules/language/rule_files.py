@@ -6,7 +6,8 @@
      "context": {"path[0]": {"literal": "topic"}, "query[t]": {"class": "digits"}, "query[page]": {"in": ["0", "1"]}},
      "absent": ["query[print]"],
      "transformation": {"query[sid]": "drop", "query[page]": {"set": "1"}, "path[1]": {"copy": "query[t]"},
-                        "path[2]": {"before": ["first", "-"]}, "query[f]": {"unordered": "set"}},
+                        "path[2]": {"before": ["first", "-"]}, "path[3]": {"shorten": 10}, "path[4]": "lowercase",
+                        "query[f]": {"unordered": "set"}},
      "origin": "pattern-tree",
      "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
 
@@ -23,30 +24,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import (
-    ANY,
-    CLASSES,
+from dedup_crawler.rules.language.matchers import ANY, CLASSES, Literal, Matcher, NoneOf, OfClass, OneOf, sorted_values
+from dedup_crawler.rules.language.operations import (
+    MAX_HASH,
     Copy,
     Cut,
     Drop,
-    Literal,
-    Matcher,
-    NoneOf,
-    OfClass,
-    OneOf,
+    Lowercase,
     Operation,
-    Rule,
     Set,
+    Shorten,
     Star,
     Unordered,
-    sorted_values,
 )
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.site_rules import HostAlias, ReferrerRule, SiteRule
 from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
@@ -56,7 +53,8 @@ _SUBSTRING_PARTS = ("host", "substring", "origin", "statistics")
 _ENDS = ("start", "end")
 _COUNTS = ("urls", "support_pairs", "false_pairs", "groups", "wrong")
 _MATCHERS = ("literal", "in", "not_in", "class")
-_OPERATIONS = ("set", "copy", "before", "behind", "unordered")
+_OPERATIONS = ("set", "copy", "before", "behind", "unordered", "shorten")
+_PLAIN_OPERATIONS: Mapping[str, type[Drop | Star | Lowercase]] = {"drop": Drop, "star": Star, "lowercase": Lowercase}
 _PLACES = ("first", "last")
 _KINDS = ("bag", "set")
 _N_BYTES = 6  # two of 5,000 rules have the same identifier in one model of 20 million
@@ -121,7 +119,9 @@ def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
         return {kept: [_PLACES[operation.is_last], operation.delimiter]}
     if isinstance(operation, Unordered):
         return {"unordered": _KINDS[operation.is_set]}
-    return "drop" if isinstance(operation, Drop) else "star"
+    if isinstance(operation, Shorten):
+        return {"shorten": operation.length}
+    return next(word for word, kind in _PLAIN_OPERATIONS.items() if isinstance(operation, kind))
 
 
 def _rule_from_json(entry: JsonValue) -> AnyRule:
@@ -178,12 +178,14 @@ def _matcher(said: JsonValue) -> Matcher:
 
 def _operation(said: JsonValue) -> Operation:
     if isinstance(said.raw, str):
-        return Drop() if _known(said, ("drop", "star")) == "drop" else Star()
+        return _PLAIN_OPERATIONS[_known(said, tuple(_PLAIN_OPERATIONS))]()
     word, value = _single(said, _OPERATIONS)
     if word == "set":
         return Set(_text(value))
     if word == "copy":
         return Copy(value.text())
+    if word == "shorten":
+        return Shorten(value.count(MAX_HASH))
     if word == "unordered":
         return Unordered(is_set=_known(value, _KINDS) == "set")
     cut = value.values()

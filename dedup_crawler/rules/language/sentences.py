@@ -9,21 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import (
-    ANY,
+from dedup_crawler.rules.language.matchers import ANY, Matcher, NoneOf, OfClass, OneOf, few_values
+from dedup_crawler.rules.language.operations import (
     Copy,
     Cut,
     Drop,
-    Matcher,
-    NoneOf,
-    OfClass,
-    OneOf,
+    Lowercase,
     Operation,
-    Rule,
     Set,
+    Shorten,
     Star,
-    few_values,
+    Unordered,
 )
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule, written
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.site_grammar import spoken_name
@@ -47,7 +45,7 @@ class Refusal(NamedTuple):
 def sentence_of(rule: AnyRule | SiteRule) -> str:
     """Sentence of a rule of any kind: its transformation, its context and its evidence.
 
-    >>> from dedup_crawler.rules.language.rule import Literal
+    >>> from dedup_crawler.rules.language.matchers import Literal
     >>> from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
     >>> counts = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
     >>> where = {"path[0]": Literal("viewtopic"), "query[sid]": ANY}
@@ -101,7 +99,7 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
     if isinstance(rule, SubstringRule):
         return str(rule).partition(": ")[2], "groups"
     if isinstance(rule, Rule):
-        does = _listed([_done(key, operation) for key, operation in sorted(_told_operations(rule).items())], n_shown=9)
+        does = _listed(_all_done(sorted(_told_operations(rule).items())), n_shown=9)
         return f"{does}{_place(rule)}", "groups"
     if isinstance(rule, ReferrerRule):
         says = f"a link to {written(rule.shape)} on {written(rule.referrer)} leads back to that page"
@@ -120,6 +118,13 @@ def _told_operations(rule: Rule) -> Mapping[str, Operation]:
     return changed
 
 
+def _all_done(operations: Sequence[tuple[str, Operation]]) -> list[str]:
+    """Return words for each operation, and for all keys together whose letter case is ignored."""
+    caseless = [_name(key) for key, operation in operations if isinstance(operation, Lowercase)]
+    done = [_done(key, operation) for key, operation in operations if not isinstance(operation, Lowercase)]
+    return [*done, f"ignore the letter case of {_listed(caseless)}"] if caseless else done
+
+
 def _done(key: str, operation: Operation) -> str:
     name = _name(key)
     if isinstance(operation, Drop):
@@ -133,7 +138,11 @@ def _done(key: str, operation: Operation) -> str:
     if isinstance(operation, Cut):
         side = "up to" if operation.keeps_head else "after"
         return f"keep {name} {side} the {'last' if operation.is_last else 'first'} '{operation.delimiter}'"
-    return f"ignore the order{' and repetition' * operation.is_set} of the values of {name}"
+    if isinstance(operation, Unordered):
+        return f"ignore the order{' and repetition' * operation.is_set} of the values of {name}"
+    if isinstance(operation, Shorten):
+        return f"keep the first {operation.length} digits of a hash in {name}"
+    return f"ignore the letter case of {name}"
 
 
 def _place(rule: Rule) -> str:

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.rules.language.rule import STAR
+from dedup_crawler.rules.language.operations import STAR
 from dedup_crawler.rules.language.statistics import MergeEvidence, merge_evidence_of
 from dedup_crawler.urls.keyvalue import KEY_VALUES, is_sorted, values_of
 

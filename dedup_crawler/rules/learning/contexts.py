@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, OneOf
+from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, OneOf
 from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief, Evidence
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis

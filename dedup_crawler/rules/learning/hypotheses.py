@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dedup_crawler.rules.language.rule import ANY, Cut, Drop, Literal, Operation, Rule, Set, Star, Unordered
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Cut, Drop, Operation, Set, Star, Unordered
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
 from dedup_crawler.rules.learning.joins import index_files, prefix_aliases, rests_of_pages, template_joins
+from dedup_crawler.rules.learning.spellings import spellings
 
 STAGES = 3
 MIN_URLS = 8
@@ -30,7 +33,7 @@ class Hypothesis:
     key: str | None
     """The key whose value the rule removes, if there is one. Its values can be part of the context."""
     stage: int = 0
-    """0 for a whole key, 1 for another kind of URL, 2 for a piece of a value. Stages are tested in this order."""
+    """0 for a whole key, 1 for another kind or spelling of URLs, 2 for a piece of a value; tested in this order."""
 
     def is_exact(self) -> bool:
         """Return True if the rule removes only literal values."""
@@ -65,7 +68,7 @@ def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
             secure = Rule(columns.host, {"scheme": Literal("http")}, {"scheme": Set("https")})
             yield Hypothesis(secure, None)
     yield from _shorter_paths(columns)
-    for rule in template_joins(columns):
+    for rule in (*spellings(columns), *template_joins(columns)):
         yield Hypothesis(rule, None, stage=1)
     rests = rests_of_pages(columns)
     for substring in (*prefix_aliases(columns.host, rests), *index_files(columns.host, rests)):

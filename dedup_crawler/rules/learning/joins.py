@@ -21,7 +21,9 @@ import numpy as np
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.language.rule import ANY, Copy, Cut, Literal, Matcher, Operation, Rule, Set
+from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher
+from dedup_crawler.rules.language.operations import Copy, Cut, Operation, Set
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns, item_hash

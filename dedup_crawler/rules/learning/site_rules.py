@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from dedup_crawler.rules.language.rule import STAR
+from dedup_crawler.rules.language.operations import STAR
 from dedup_crawler.rules.language.site_rules import STRUCTURAL, CoverageRule, HostAlias, ReferrerRule, Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence, PairJudge

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.rules.language.rule import STAR, Cut, Drop, Rule, Star
+from dedup_crawler.rules.language.operations import STAR, Drop, Edit, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning.belief import FEW_VALUES, NAMED, UNKNOWN, Evidence
 from dedup_crawler.rules.learning.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
@@ -172,7 +173,7 @@ def _changed_once(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers
         (key, operation), *more = rule.transformation.items()
         if not more and isinstance(operation, (Drop, Star)):
             return _without_value(key, operation, np.flatnonzero(columns.matching(rule)), columns)
-        if not more and isinstance(operation, Cut):
+        if not more and isinstance(operation, Edit):
             return _with_piece(key, operation, np.flatnonzero(columns.matching(rule)), columns)
     changed = list(columns.changed(rule))
     rows = np.array([row for row, _ in changed], np.int64)
@@ -193,7 +194,7 @@ def _without_value(
 
 
 def _with_piece(
-    key: str, operation: Cut, rows: Integers, columns: UrlColumns
+    key: str, operation: Edit, rows: Integers, columns: UrlColumns
 ) -> tuple[Integers, Hashes, Integers, list[str | None]]:
     column = columns.columns[key]
     numbers = column.numbers[rows]

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dedup_crawler.rules.language.rule import Literal, Matcher, NoneOf, OneOf, Rule
+from dedup_crawler.rules.language.matchers import Literal, Matcher, NoneOf, OneOf
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief

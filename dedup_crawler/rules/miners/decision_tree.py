@@ -26,7 +26,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, NoneOf, Operation, Rule, Set, Star
+from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf
+from dedup_crawler.rules.language.operations import Operation, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import (
     MISSING,
     STRUCTURE,

@@ -24,19 +24,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dedup_crawler.rules.language.rule import (
-    ANY,
-    Copy,
-    Drop,
-    Literal,
-    Matcher,
-    OfClass,
-    OneOf,
-    Operation,
-    Rule,
-    Set,
-    Star,
-)
+from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, OfClass, OneOf
+from dedup_crawler.rules.language.operations import Copy, Drop, Operation, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import (
     STRUCTURE,
     Constants,

@@ -13,7 +13,9 @@ from functools import cached_property
 from itertools import chain
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.language.rule import ANY, Copy, Drop, Operation, Rule, Set
+from dedup_crawler.rules.language.matchers import ANY
+from dedup_crawler.rules.language.operations import Copy, Drop, Operation, Set
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.statistics import RuleStatistics, count_merges
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap
 

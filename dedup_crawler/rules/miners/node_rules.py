@@ -20,7 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 
-from dedup_crawler.rules.language.rule import STAR, Copy, Drop, Literal, Operation, Rule, Set, Star
+from dedup_crawler.rules.language.matchers import Literal
+from dedup_crawler.rules.language.operations import STAR, Copy, Drop, Operation, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import MISSING, STRUCTURE, MappedCrawl
 from dedup_crawler.rules.miners.pattern_tree import MIN_NODE, Node, build_tree
 from dedup_crawler.urls.keyvalue import KeyValues

@@ -29,7 +29,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.rules.language.rule import ANY, Literal, Matcher, OfClass
+from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, OfClass
 from dedup_crawler.rules.miners.mapped_crawl import MISSING
 from dedup_crawler.urls.keyvalue import KeyValues
 

@@ -21,7 +21,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 
-from dedup_crawler.rules.language.rule import ANY, Literal, Operation, Rule, Set, Star
+from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.operations import Operation, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import STRUCTURE, MappedCrawl, pair_operations, stratified
 from dedup_crawler.urls.keyvalue import KeyValues
 

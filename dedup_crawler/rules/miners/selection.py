@@ -20,7 +20,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule import ANY, STAR, Copy, Drop, Matcher, Operation, Rule, Set, Star, few_values
+from dedup_crawler.rules.language.matchers import ANY, Matcher, few_values
+from dedup_crawler.rules.language.operations import STAR, Copy, Drop, Operation, Set, Star
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule
 from dedup_crawler.rules.miners.pattern_tree import Node
