@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.language.matchers import ANY, Literal, NoneOf, OfClass, OneOf
-from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Star
+from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Spaces, Star
 from dedup_crawler.rules.language.rule import Rule
 from rule_strategies import HOST, matchers_of
 
-VALUES = ["a", "b", "17", "a-b", "1-2-3", "x.html", "a.b", "A-B", "2a4b6c8d", "2a4b6c"]
+VALUES = ["a", "b", "17", "a-b", "1-2-3", "x.html", "a.b", "A-B", "2a4b6c8d", "2a4b6c", "a+b"]
 _ODD_VALUES = [*VALUES, "", "*", None]
 _QUERY = ["query[a]", "query[b]", "query[c]"]
 _KEYS = ["path[0]", "path[1]", "path[2]", *_QUERY, "ext", "slash", "path.length", "scheme"]
@@ -22,7 +22,7 @@ _MATCHERS = {
 
 
 _cuts = st.builds(Cut, st.sampled_from("-1."), is_last=st.booleans(), keeps_head=st.booleans())
-_edits = st.one_of(_cuts, st.just(Lowercase()), st.just(Shorten(6)))
+_edits = st.one_of(_cuts, st.just(Lowercase()), st.just(Shorten(6)), st.just(Spaces("%20")))
 _OF_QUERY = st.one_of(st.just(Drop()), st.just(Star()), _edits, st.sampled_from(_ODD_VALUES).map(Set))
 _OPERATIONS = {
     "ext": st.sampled_from([Drop(), Set(".html"), Star()]),

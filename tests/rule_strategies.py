@@ -3,12 +3,12 @@
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.language.matchers import ANY, CLASSES, Literal, NoneOf, OfClass, OneOf
-from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Star, Unordered
+from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Spaces, Star, Unordered
 from dedup_crawler.rules.language.rule import Rule
 
 HOST = "h.example"
 FREE_KEYS = ["path[0]", "path[1]", "query[a]", "query[b]", "query[a]#2", "ext"]
-VALUES = ["a", "b", "17", "", "x/y", "é?#", "%41", "*", "A%2fB", "2a4b6c8d", "2a4b6c"]
+VALUES = ["a", "b", "17", "", "x/y", "é?#", "%41", "*", "A%2fB", "2a4b6c8d", "2a4b6c", "a+b%20c"]
 
 values = st.one_of(st.sampled_from(VALUES), st.none())
 
@@ -26,7 +26,7 @@ def matchers_of(values):
 
 matchers = matchers_of(values)
 cuts = st.builds(Cut, st.sampled_from("-/1"), is_last=st.booleans(), keeps_head=st.booleans())
-edits = st.one_of(cuts, st.just(Lowercase()), st.just(Shorten(6)))
+edits = st.one_of(cuts, st.just(Lowercase()), st.just(Shorten(6)), st.just(Spaces("_")))
 operations = st.one_of(values.map(Set), st.sampled_from(FREE_KEYS).map(Copy), st.just(Drop()), st.just(Star()), edits)
 transformations = st.builds(
     lambda free, repeated, length, slash: {**free, **repeated, **length, **slash},

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.matchers import ANY, Literal, OfClass, OneOf
-from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Star
+from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Spaces, Star
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.urls.keyvalue import KEY_VALUES, Pieces, UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -147,11 +147,22 @@ structural = st.sampled_from(
     [{"slash": Drop()}, {"slash": Set("/")}, {"path.length": Set("2")}, {"scheme": Set("https")}, {"ext": Drop()}]
 )
 few_keys = st.sampled_from([*FREE_KEYS, "path[0]@0", "path[0]@1@0", "path[1]@1", "query[a]@1"])
+RESPELLINGS = Lowercase(), Shorten(6), Spaces("_")
 simple_rules = st.builds(
     lambda key, operation, context: Rule(STRATEGY_HOST, context, {key: operation}),
     few_keys,
     st.sampled_from(
-        [Drop(), Star(), Set("a"), Set("x/y&"), Cut("-", False, True), Cut("2", False, True), Lowercase(), Shorten(6)]
+        [
+            Drop(),
+            Star(),
+            Set("a"),
+            Set("x/y&"),
+            Cut("-", False, True),
+            Cut("2", False, True),
+            Lowercase(),
+            Shorten(6),
+            Spaces("_"),
+        ]
     ),
     st.dictionaries(few_keys, st.sampled_from([ANY, Literal("a"), OfClass("digits")]), max_size=2),
 )
@@ -164,7 +175,7 @@ parameters = st.sampled_from(["query[a]", "query[b]", "query[c]"])
 parameter_rules = st.builds(
     lambda key, operation, context, absent: Rule(STRATEGY_HOST, context, {key: operation}, absent),
     parameters,
-    st.sampled_from([Drop(), Drop(), Star(), Set("a"), Cut("-", False, True), Lowercase(), Shorten(6)]),
+    st.sampled_from([Drop(), Drop(), Star(), Set("a"), Cut("-", False, True), *RESPELLINGS]),
     st.dictionaries(parameters, st.sampled_from([ANY, Literal("a"), OfClass("digits")]), max_size=2),
     st.frozensets(st.sampled_from(["query[b]", "query[a]#2"]), max_size=1),
 )

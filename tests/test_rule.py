@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.matchers import ANY
-from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Shorten, Unordered
+from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Shorten, Spaces, Unordered
 from dedup_crawler.rules.language.rule import Rule
 
 HOST = "h.example"
@@ -66,16 +66,20 @@ def test_what_a_cut_leaves_and_takes(delimiter, is_last, keeps_head, value, part
         (Lowercase(), "%C3%84A", ("%C3%84a", "%C3%84A")),
         (Lowercase(), "about", ("about", None)),
         (Lowercase(), None, (None, None)),
+        (Spaces("%20"), "Main+Page", ("Main%20Page", "Main+Page")),
+        (Spaces("_"), "Main%20Page_B", ("Main_Page_B", "Main%20Page_B")),
+        (Spaces("_"), "Main_Page", ("Main_Page", None)),
+        (Spaces("_"), None, (None, None)),
     ],
 )
 def test_other_spellings(edit, value, parts):
-    """A hash is abbreviated, and capitals become small letters; escapes and other values stay."""
+    """A hash is abbreviated, capitals become small letters, spaces are written in one way; other values stay."""
     assert edit.parts(value) == parts
 
 
 @given(
-    st.one_of(cuts, st.just(Lowercase()), st.integers(6, 9).map(Shorten)),
-    st.one_of(delimited, st.text("aB07f%2F", max_size=12)),
+    st.one_of(cuts, st.just(Lowercase()), st.integers(6, 9).map(Shorten), st.sampled_from(["%20", "_"]).map(Spaces)),
+    st.one_of(delimited, st.text("aB07f%2F+_", max_size=12)),
 )
 def test_a_value_is_edited_once(edit, value):
     """A second edit changes nothing, and the rest of a value is never empty."""
@@ -156,6 +160,7 @@ def test_values_behind_a_dropped_one_move_up(told, dropped):
         ("query[a]", Cut("", is_last=False, keeps_head=True), "cannot be cut at ''"),
         ("path.length", Cut("-", is_last=False, keeps_head=True), "path.length can be set or dropped"),
         ("query[h]", Shorten(5), "cannot be shortened to 5 digits, only to 6 to 128"),
+        ("query[q]", Spaces("-"), "cannot have spaces written as '-', only as %20 or _"),
         ("path.length", Lowercase(), "path.length can be set or dropped"),
         ("path[0]", Unordered(is_set=True), r"path\[0\] cannot be repeated, only query\[NAME\] can"),
         ("query[a]#2", Unordered(is_set=True), r"query\[a\]#2 cannot be repeated"),

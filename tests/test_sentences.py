@@ -3,7 +3,7 @@
 import pytest
 
 from dedup_crawler.rules.language.matchers import ANY, Literal, NoneOf, OfClass, OneOf
-from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Star, Unordered
+from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Spaces, Star, Unordered
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
@@ -67,6 +67,7 @@ def test_conditions(matcher, text):
         ("query[f]", Unordered(is_set=False), "ignore the order of the values of `f`"),
         ("query[f]#3", Drop(), "drop the third `f`"),
         ("query[rev]", Shorten(10), "keep the first 10 digits of a hash in `rev`"),
+        ("query[q]", Spaces("_"), "write spaces in `q` as '_'"),
         ("path[1]", Lowercase(), "ignore the letter case of path part 2"),
         ("path[1]@0", Drop(), "drop piece 1 of path part 2"),
     ],

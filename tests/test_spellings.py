@@ -1,4 +1,4 @@
-"""Two spellings of one value: abbreviated hashes, and paths whose letter case does not matter."""
+"""Spellings of one value: abbreviated hashes, capitals and small letters, spaces."""
 
 import hashlib
 
@@ -84,3 +84,27 @@ def test_the_letter_case_of_one_key():
 
     assert form(method, "/search?q=Another") == "/search?q=another"
     assert form(method, "/Doc/77") == "/Doc/77"
+
+
+def test_spaces_of_forms():
+    """A search form sends ``+``, links say ``%20``; an underscore is another character there."""
+    shown = []
+    for number in range(40):
+        shown += [(f"/search?q=red+shoe+{number}", number), (f"/search?q=red%20shoe%20{number}", number)]
+        shown += [(f"/search?q=red_shoe_{number}", -1 - number)]
+    method = fit(shown)
+
+    assert form(method, "/search?q=blue+hat") == form(method, "/search?q=blue%20hat") == "/search?q=blue%20hat"
+    assert form(method, "/search?q=blue_hat") == "/search?q=blue_hat"
+
+
+def test_spaces_of_wikis():
+    """``/wiki/Main_Page`` is ``/wiki/Main%20Page``; in the path of its files it is not."""
+    shown = []
+    for number in range(40):
+        shown += [(f"/wiki/Old_Town_{number}", f"page {number}"), (f"/wiki/Old%20Town%20{number}", f"page {number}")]
+        shown += [(f"/files/a_{number}.png", f"new {number}"), (f"/files/a%20{number}.png", f"old {number}")]
+    method = fit(shown)
+
+    assert form(method, "/wiki/New%20Page") == "/wiki/New_Page"
+    assert form(method, "/files/b%201.png") == "/files/b%201.png"

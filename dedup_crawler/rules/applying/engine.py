@@ -16,7 +16,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from dedup_crawler.rules.language.matchers import few_values
-from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Set, Shorten, Star
+from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Set, Shorten, Spaces, Star
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import order_identifier, rule_identifier
 from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
@@ -253,7 +253,7 @@ def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
         _PARAMETER(key) is not None
         and url_map.is_whole(key)
         and (
-            isinstance(operation, (Drop, Star, Shorten, Lowercase))
+            isinstance(operation, (Drop, Star, Shorten, Lowercase, Spaces))
             or (isinstance(operation, Set) and _PLAIN_VALUE(operation.value or "") is not None)
             or (isinstance(operation, Cut) and not operation.delimiter.isalnum() and operation.delimiter != "%")
         )

@@ -21,6 +21,8 @@ _LITERAL_ONLY = {
     "slash": re.compile("/"),
     "root": re.compile(""),
 }
+SPACES = ("%20", "_")
+"""How spaces may be written; ``+`` becomes one of these."""
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+", re.ASCII).fullmatch
 _CAPITALS = re.compile(r"(?<!%)(?<!%[0-9A-F])[A-Z]")
 
@@ -126,6 +128,23 @@ class Lowercase(Edit):
 
 
 @dataclass(frozen=True, slots=True)
+class Spaces(Edit):
+    """Writes all spaces in one way: forms send ``+`` for ``%20`` (WHATWG, URL Standard, section 5), wikis ``_``."""
+
+    written: str
+    """``%20`` or ``_``."""
+
+    def parts(self, value: str | None) -> tuple[str | None, str | None]:
+        """Return the value with the new spaces, and the value.
+
+        >>> Spaces("_").parts("Main+Page%20B")
+        ('Main_Page_B', 'Main+Page%20B')
+        """
+        spelled = value if value is None else value.replace("+", "%20").replace("%20", self.written)
+        return (spelled, value) if spelled != value else (value, None)
+
+
+@dataclass(frozen=True, slots=True)
 class Unordered:
     """Sorts the values of a repeated query key (``f=b&f=a``), and removes repeated values if they are a set."""
 
@@ -165,6 +184,8 @@ def check_operation(key: str, operation: Operation) -> None:
         raise BadInputError(f"{key} cannot be cut at {operation.delimiter!r}: a delimiter is one character")
     if isinstance(operation, Shorten) and not MIN_HASH <= operation.length <= MAX_HASH:
         raise BadInputError(f"{key} cannot be shortened to {operation.length} digits, only to {MIN_HASH} to {MAX_HASH}")
+    if isinstance(operation, Spaces) and operation.written not in SPACES:
+        raise BadInputError(f"{key} cannot have spaces written as {operation.written!r}, only as {' or '.join(SPACES)}")
     if isinstance(operation, Unordered) and (not key.startswith("query[") or key[-1] != "]"):
         raise BadInputError(f"{key} cannot be repeated, only query[NAME] can")
     if allowed is not None and isinstance(operation, (Copy, Star, Edit)):
@@ -186,6 +207,8 @@ def does(key: str, operation: Operation) -> str:
         return f"cut {key} to the part {side} the {'last' if operation.is_last else 'first'} {operation.delimiter!r}"
     if isinstance(operation, Shorten):
         return f"shorten a hash in {key} to {operation.length} digits"
+    if isinstance(operation, Spaces):
+        return f"write spaces in {key} as {operation.written!r}"
     if isinstance(operation, Lowercase):
         return f"write {key} in small letters"
     if isinstance(operation, Unordered):

@@ -7,7 +7,7 @@
      "absent": ["query[print]"],
      "transformation": {"query[sid]": "drop", "query[page]": {"set": "1"}, "path[1]": {"copy": "query[t]"},
                         "path[2]": {"before": ["first", "-"]}, "path[3]": {"shorten": 10}, "path[4]": "lowercase",
-                        "query[f]": {"unordered": "set"}},
+                        "query[f]": {"unordered": "set"}, "query[q]": {"spaces": "_"}},
      "origin": "pattern-tree",
      "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
 
@@ -40,6 +40,7 @@ from dedup_crawler.rules.language.operations import (
     Operation,
     Set,
     Shorten,
+    Spaces,
     Star,
     Unordered,
 )
@@ -53,7 +54,7 @@ _SUBSTRING_PARTS = ("host", "substring", "origin", "statistics")
 _ENDS = ("start", "end")
 _COUNTS = ("urls", "support_pairs", "false_pairs", "groups", "wrong")
 _MATCHERS = ("literal", "in", "not_in", "class")
-_OPERATIONS = ("set", "copy", "before", "behind", "unordered", "shorten")
+_OPERATIONS = ("set", "copy", "before", "behind", "unordered", "shorten", "spaces")
 _PLAIN_OPERATIONS: Mapping[str, type[Drop | Star | Lowercase]] = {"drop": Drop, "star": Star, "lowercase": Lowercase}
 _PLACES = ("first", "last")
 _KINDS = ("bag", "set")
@@ -121,6 +122,8 @@ def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
         return {"unordered": _KINDS[operation.is_set]}
     if isinstance(operation, Shorten):
         return {"shorten": operation.length}
+    if isinstance(operation, Spaces):
+        return {"spaces": operation.written}
     return next(word for word, kind in _PLAIN_OPERATIONS.items() if isinstance(operation, kind))
 
 
@@ -186,6 +189,8 @@ def _operation(said: JsonValue) -> Operation:
         return Copy(value.text())
     if word == "shorten":
         return Shorten(value.count(MAX_HASH))
+    if word == "spaces":
+        return Spaces(value.text())
     if word == "unordered":
         return Unordered(is_set=_known(value, _KINDS) == "set")
     cut = value.values()

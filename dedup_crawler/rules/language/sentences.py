@@ -18,6 +18,7 @@ from dedup_crawler.rules.language.operations import (
     Operation,
     Set,
     Shorten,
+    Spaces,
     Star,
     Unordered,
 )
@@ -142,6 +143,8 @@ def _done(key: str, operation: Operation) -> str:
         return f"ignore the order{' and repetition' * operation.is_set} of the values of {name}"
     if isinstance(operation, Shorten):
         return f"keep the first {operation.length} digits of a hash in {name}"
+    if isinstance(operation, Spaces):
+        return f"write spaces in {name} as '{operation.written}'"
     return f"ignore the letter case of {name}"
 
 

@@ -1,7 +1,7 @@
-"""Hypotheses that two spellings of a value mean the same: a hash and its first digits, capitals and small letters.
+"""Hypotheses that two spellings of a value mean the same: abbreviated hashes, the letter case, spaces.
 
 Version control abbreviates the names of commits (``git rev-parse --short``), and its web pages take both. Many servers
-and applications ignore the letter case of paths.
+and applications ignore the letter case of paths. Forms send spaces as ``+``, wikis write them as ``_``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dedup_crawler.rules.language.matchers import ANY
-from dedup_crawler.rules.language.operations import Lowercase, Operation, Shorten, is_hash
+from dedup_crawler.rules.language.operations import SPACES, Edit, Lowercase, Shorten, Spaces, is_hash
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
 
@@ -18,6 +18,7 @@ MIN_VALUES = 8
 """Smallest number of values (or URLs) in two spellings, for a hypothesis about them."""
 _MAX_LENGTHS = 3  # lengths of hashes of one key
 _LOWER = Lowercase()
+_SPELLINGS = (_LOWER, *map(Spaces, SPACES))
 
 
 def spellings(columns: UrlColumns) -> Iterator[Rule]:
@@ -25,9 +26,9 @@ def spellings(columns: UrlColumns) -> Iterator[Rule]:
     varied = []
     for key, column in sorted(columns.columns.items()):
         if key.startswith(("path[", "query[")):
-            operations: list[Operation] = [*map(Shorten, _short_lengths(column))]
-            operations += [_LOWER] * _has_two_cases(column)
-            yield from (Rule(columns.host, {key: ANY}, {key: operation}) for operation in operations)
+            edits: list[Edit] = [edit for edit in _SPELLINGS if _n_twins(edit, column) >= MIN_VALUES]
+            edits += map(Shorten, _short_lengths(column))
+            yield from (Rule(columns.host, {key: ANY}, {key: edit}) for edit in edits)
         if key.startswith("path[") or key == "ext":
             varied += [key] * any(_LOWER.parts(value)[1] is not None for value in column.values)
     if len(varied) > 1 and _n_other_cases(columns) >= MIN_VALUES:
@@ -45,10 +46,9 @@ def _short_lengths(column: Column) -> list[int]:
     return found
 
 
-def _has_two_cases(column: Column) -> bool:
-    """Return True if enough values differ from another one in nothing but the letter case."""
-    n_of = Counter(_LOWER.parts(value)[0] for value in column.values)
-    return sum(n - 1 for n in n_of.values()) >= MIN_VALUES
+def _n_twins(edit: Edit, column: Column) -> int:
+    """Number of values that an edit makes equal to an earlier one."""
+    return len(column.values) - len({edit.parts(value)[0] for value in column.values})
 
 
 def _n_other_cases(columns: UrlColumns) -> int:
