@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +29,11 @@ from dedup_crawler.rules.language.sentences import (
 )
 from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule, Shape
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief, expected_lost
-from dedup_crawler.rules.learning.site_rules import learn_host_aliases
-from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
+from dedup_crawler.rules.learning.belief import RISKS, expected_lost
+from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from dedup_crawler.evidence.comparing import PageEvidence
+    pass
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
@@ -45,8 +43,6 @@ _REFUSED_FILE = "refused.json"
 _CANDIDATES_FILE = "candidates.json"
 _GRAMMAR_FILE = "grammar.json"
 _TEXT_FILE = "site_text.json"
-
-_N_REMEMBERED = 50_000  # URLs whose forms are remembered while a model is learnt
 
 
 class Verified(Canonicalizer):
@@ -108,60 +104,21 @@ class Verified(Canonicalizer):
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         # a live crawl that only applies a model does not import the learner
-        from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
+        from dedup_crawler.methods.verified.learning import TrainingUrls, learn
 
-        crawled = {None, *urls}
-        targets = self._redirects or [None] * len(urls)
-        pages = [UNKNOWN if target not in crawled else page for page, target in zip(clusters, targets, strict=True)]
-        belief = Belief(RISKS[self.risk])
-        aliases = learn_host_aliases(urls, pages, belief)
-        self.n_tried_ = belief.n_tried if len(self.hosts) > 1 else 0
-        refused = list(belief.refused.values())
-        self.reading_ = Reading.learn(aliases, urls)
-        read = self.reading_.read
-        as_crawled, urls = urls, [read(url) for url in urls]
-        places_of = places_by_host(urls)
-        rules: list[AnyRule] = []
-        self.candidates_: list[AnyRule] = []
-        self.links_: dict[str, HostLinks] = {}
-        linked: dict[str, list[tuple[int, int]]] = {}  # referrer rule -> pages and links on them, by their places
-        proposed = self._proposed({host: [urls[place] for place in places] for host, places in places_of.items()})
-        for host, places in sorted(places_of.items()):
-            crawl = HostCrawl(
-                host,
-                [urls[place] for place in places],
-                [pages[place] for place in places],
-                [each and read(each) for each in map(targets.__getitem__, places)],
-                [each and read(normal_form(each)) for each in map(referrers.__getitem__, places)],
-                self._evidence.of(places) if self._evidence is not None else None,
-                partial(_links_on, self._evidence, cache(lambda url: read(normal_form(url))), places)
-                if self._evidence is not None
-                else None,
-            )
-            belief = Belief(RISKS[self.risk])
-            found, candidates = learn_rules(crawl, belief, self.name, proposed.get(host, ()))
-            rules += found
-            self.candidates_ += candidates
-            engine = RuleEngine(found, n_remembered=_N_REMEMBERED)
-            # a URL that a candidate merges with another one is no other way to a page, either
-            engine_of_all = RuleEngine([*found, *candidates], n_remembered=_N_REMEMBERED) if candidates else engine
-            self.links_[host], back = learn_links(crawl, engine_of_all, belief)
-            linked |= {
-                site_identifier(host, rule): [(places[page], places[place]) for page, place in pairs]
-                for rule, pairs in back.items()
-            }
-            self.n_tried_ += belief.n_tried
-            refused += belief.refused.values()
-        self.refused_ = refusals_of(refused)
-        if len(places_of) != 1:
-            engine = RuleEngine(rules, n_remembered=_N_REMEMBERED)
-        self.engine_ = engine.knowing(self._query_keys())
-        self.new_words_ = NewWords.learn(self.engine_, urls)
-        self._new_words_of_all = NewWords.learn(self._engine_of_all(), urls) if self.candidates_ else self.new_words_
+        training = TrainingUrls(urls, clusters, referrers, self._redirects or [None] * len(urls))
+        learnt = learn(training, self._evidence, RISKS[self.risk], self.name, self._proposed)
+        self.reading_, self.links_, self.candidates_ = learnt.reading, learnt.links, learnt.candidates
+        self.refused_, self.n_tried_ = refusals_of(learnt.refused), learnt.n_tried
+        self.engine_ = learnt.engine.knowing(self._query_keys())
+        self.new_words_ = NewWords.learn(self.engine_, learnt.urls)
+        self._new_words_of_all = self.new_words_
+        if self.candidates_:
+            self._new_words_of_all = NewWords.learn(self._engine_of_all(), learnt.urls)
         self._note_kinds_of_links()
         self.site_text = None
         if (evidence := self._evidence) is not None:
-            self.site_text = site_text_with_habits(self.with_candidates(), as_crawled, evidence, linked)
+            self.site_text = site_text_with_habits(self.with_candidates(), urls, evidence, learnt.linked)
 
     def _engine_of_all(self) -> RuleEngine:
         engine = RuleEngine([*self.engine_.rules, *self.candidates_], query_keys=self._query_keys())
@@ -368,8 +325,3 @@ class Verified(Canonicalizer):
         self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
         if missing := self.hosts - self.reading_.aliases.keys() - self.links_.keys():
             raise BadInputError(f"{_LINKS_FILE} has no entry for {min(missing)}.")
-
-
-def _links_on(evidence: PageEvidence, read: Callable[[str], str], places: Sequence[int], place: int) -> Iterator[str]:
-    """Links on a page of one host, as *read* reads URLs; *places* are those of the pages of the host."""
-    return map(read, evidence.links_on(places[place]))
