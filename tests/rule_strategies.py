@@ -26,7 +26,7 @@ def matchers_of(values):
 
 matchers = matchers_of(values)
 cuts = st.builds(Cut, st.sampled_from("-/1"), is_last=st.booleans(), keeps_head=st.booleans())
-edits = st.one_of(cuts, st.just(Lowercase()), st.just(Shorten(6)), st.just(Spaces("_")))
+edits = st.one_of(cuts, st.just(Lowercase()), st.just(Shorten(6)), st.just(Spaces("%20", "_")))
 operations = st.one_of(values.map(Set), st.sampled_from(FREE_KEYS).map(Copy), st.just(Drop()), st.just(Star()), edits)
 transformations = st.builds(
     lambda free, repeated, length, slash: {**free, **repeated, **length, **slash},

@@ -67,7 +67,7 @@ def test_conditions(matcher, text):
         ("query[f]", Unordered(is_set=False), "ignore the order of the values of `f`"),
         ("query[f]#3", Drop(), "drop the third `f`"),
         ("query[rev]", Shorten(10), "keep the first 10 digits of a hash in `rev`"),
-        ("query[q]", Spaces("_"), "write spaces in `q` as '_'"),
+        ("query[q]", Spaces("+", "%20"), "write '+' in `q` as '%20'"),
         ("path[1]", Lowercase(), "ignore the letter case of path part 2"),
         ("path[1]@0", Drop(), "drop piece 1 of path part 2"),
     ],

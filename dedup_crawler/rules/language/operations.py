@@ -21,8 +21,8 @@ _LITERAL_ONLY = {
     "slash": re.compile("/"),
     "root": re.compile(""),
 }
-SPACES = ("%20", "_")
-"""How spaces may be written; ``+`` becomes one of these."""
+SPACES = (("+", "%20"), ("+", "_"), ("%20", "_"))
+"""How spaces may be written, and in which other way. In a path ``+`` is no space."""
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+", re.ASCII).fullmatch
 _CAPITALS = re.compile(r"(?<!%)(?<!%[0-9A-F])[A-Z]")
 
@@ -129,18 +129,18 @@ class Lowercase(Edit):
 
 @dataclass(frozen=True, slots=True)
 class Spaces(Edit):
-    """Writes all spaces in one way: forms send ``+`` for ``%20`` (WHATWG, URL Standard, section 5), wikis ``_``."""
+    """Writes spaces in another way: forms send ``+`` for ``%20`` (URL Standard of WHATWG, section 5), wikis ``_``."""
 
-    written: str
-    """``%20`` or ``_``."""
+    old: str
+    new: str
 
     def parts(self, value: str | None) -> tuple[str | None, str | None]:
         """Return the value with the new spaces, and the value.
 
-        >>> Spaces("_").parts("Main+Page%20B")
-        ('Main_Page_B', 'Main+Page%20B')
+        >>> Spaces("%20", "_").parts("Main%20Page")
+        ('Main_Page', 'Main%20Page')
         """
-        spelled = value if value is None else value.replace("+", "%20").replace("%20", self.written)
+        spelled = value if value is None else value.replace(self.old, self.new)
         return (spelled, value) if spelled != value else (value, None)
 
 
@@ -184,8 +184,8 @@ def check_operation(key: str, operation: Operation) -> None:
         raise BadInputError(f"{key} cannot be cut at {operation.delimiter!r}: a delimiter is one character")
     if isinstance(operation, Shorten) and not MIN_HASH <= operation.length <= MAX_HASH:
         raise BadInputError(f"{key} cannot be shortened to {operation.length} digits, only to {MIN_HASH} to {MAX_HASH}")
-    if isinstance(operation, Spaces) and operation.written not in SPACES:
-        raise BadInputError(f"{key} cannot have spaces written as {operation.written!r}, only as {' or '.join(SPACES)}")
+    if isinstance(operation, Spaces) and (operation.old, operation.new) not in SPACES:
+        raise BadInputError(f"{key} cannot have {operation.new!r} for {operation.old!r}, only '%20' for '+', or '_'")
     if isinstance(operation, Unordered) and (not key.startswith("query[") or key[-1] != "]"):
         raise BadInputError(f"{key} cannot be repeated, only query[NAME] can")
     if allowed is not None and isinstance(operation, (Copy, Star, Edit)):
@@ -208,7 +208,7 @@ def does(key: str, operation: Operation) -> str:
     if isinstance(operation, Shorten):
         return f"shorten a hash in {key} to {operation.length} digits"
     if isinstance(operation, Spaces):
-        return f"write spaces in {key} as {operation.written!r}"
+        return f"write {operation.old!r} in {key} as {operation.new!r}"
     if isinstance(operation, Lowercase):
         return f"write {key} in small letters"
     if isinstance(operation, Unordered):

@@ -7,7 +7,7 @@
      "absent": ["query[print]"],
      "transformation": {"query[sid]": "drop", "query[page]": {"set": "1"}, "path[1]": {"copy": "query[t]"},
                         "path[2]": {"before": ["first", "-"]}, "path[3]": {"shorten": 10}, "path[4]": "lowercase",
-                        "query[f]": {"unordered": "set"}, "query[q]": {"spaces": "_"}},
+                        "query[f]": {"unordered": "set"}, "query[q]": {"spaces": ["+", "_"]}},
      "origin": "pattern-tree",
      "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
 
@@ -123,7 +123,7 @@ def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
     if isinstance(operation, Shorten):
         return {"shorten": operation.length}
     if isinstance(operation, Spaces):
-        return {"spaces": operation.written}
+        return {"spaces": [operation.old, operation.new]}
     return next(word for word, kind in _PLAIN_OPERATIONS.items() if isinstance(operation, kind))
 
 
@@ -190,7 +190,8 @@ def _operation(said: JsonValue) -> Operation:
     if word == "shorten":
         return Shorten(value.count(MAX_HASH))
     if word == "spaces":
-        return Spaces(value.text())
+        spaces = value.texts()
+        return Spaces(*spaces) if len(spaces) == 2 else value.refuse("two ways to write spaces")
     if word == "unordered":
         return Unordered(is_set=_known(value, _KINDS) == "set")
     cut = value.values()

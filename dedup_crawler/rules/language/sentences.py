@@ -144,7 +144,7 @@ def _done(key: str, operation: Operation) -> str:
     if isinstance(operation, Shorten):
         return f"keep the first {operation.length} digits of a hash in {name}"
     if isinstance(operation, Spaces):
-        return f"write spaces in {name} as '{operation.written}'"
+        return f"write '{operation.old}' in {name} as '{operation.new}'"
     return f"ignore the letter case of {name}"
 
 
