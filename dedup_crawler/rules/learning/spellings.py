@@ -26,7 +26,8 @@ def spellings(columns: UrlColumns) -> Iterator[Rule]:
     for key, column in sorted(columns.columns.items()):
         if key.startswith(("path[", "query[")):
             yield from (Rule(columns.host, {key: ANY}, {key: edit}) for edit in _edits(column))
-        if (key.startswith("path[") or key == "ext") and any(value and value != value.lower() for value in column.values):
+        has_capitals = any(value and value != value.lower() for value in column.values)
+        if has_capitals and (key.startswith("path[") or key == "ext"):
             cased.append(key)
     if len(cased) > 1 and _n_twins(columns.rest(row) for row in range(len(columns))) >= MIN_VALUES:
         yield Rule(columns.host, {}, dict.fromkeys(cased, _LOWER))
