@@ -9,9 +9,11 @@ SITES has a folder for each site; WORK takes their databases, which are created 
 crawl is avoidable if another fetch shows the same page, by truth. A page is lost if the unfiltered crawl reached it and
 the filtered one did not. A lost page is *not recorded* if the filtered crawl never saw a link to it, and fetched the
 page that holds one under another URL, whose links are not all recorded: a directory under another URL has other
-relative links. Our model is trained on the first 75 % of the recorded crawl, with our own
-labels; *self-driving* starts without a model and learns from its own first pages, at fifty pages a second; *polite* at
-one page a second, as new Scrapy projects are set.
+relative links. Drops of URLs that show a lost page are printed on stderr.
+
+Our model is trained on the first 75 % of the recorded crawl, with our own labels; *self-driving* starts without a model
+and learns from its own first pages, at fifty pages a second; *polite* at one page a second, as new Scrapy projects are
+set.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ ORDERS: dict[str, dict[str, Any]] = {
     "random": {"DEPTH_PRIORITY": 0},
 }
 ADDON = json.dumps({"dedup_crawler.Addon": 500})
+DROPS = "drops.jsonl"
 POLITE = {"CONCURRENT_REQUESTS_PER_DOMAIN": 1, "DOWNLOAD_DELAY": 1}
 """The template of Scrapy 2.19 for new projects."""
 
@@ -99,7 +102,7 @@ class Replayed:
 
 def settings_of(model: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """Return the settings of each kind of crawl."""
-    ours = {"ADDONS": ADDON}
+    ours = {"ADDONS": ADDON, "DEDUP_DROPPED": folder / DROPS}
     learns = {**ours, "DEDUP_LEARN_AFTER": LEARN_AFTER}
     return {
         UNFILTERED: {"REQUEST_FINGERPRINTER_CLASS": "replay_spider.ExactFingerprinter"},
@@ -226,19 +229,30 @@ def rows(name: str, sites: Path, work: Path, kinds: Sequence[str], order: str) -
         for kind, settings in settings_of(replayed.model, replayed.folder).items():
             if kinds and kind not in (UNFILTERED, *kinds):
                 continue
-            replayed.model.with_name("model.evidence.json").unlink(missing_ok=True)  # written by the previous crawl
+            for name_of_earlier in ("model.evidence.json", DROPS):
+                replayed.model.with_name(name_of_earlier).unlink(missing_ok=True)
             done = crawl(replayed, settings, order)
             first = first or done
             lost = first.clusters - done.clusters
-            n_left = len(beyond_the_recording(replayed, lost, done))
+            left = beyond_the_recording(replayed, lost, done)
+            for line in drops_of(replayed, lost - left):
+                print(line, file=sys.stderr)
             avoidable = first.n_fetched - first.n_needed
             saved = first.n_fetched - done.n_fetched - len(lost)  # what was not reached is not saved
             without_rule = done.n_fetched - done.n_needed - done.n_tests - done.n_early
             yield (
                 f"| {name} | {order} | {kind} | {done.n_fetched:,} | {saved / max(1, avoidable):.1%} | "
                 f"{done.n_tests:,} | {done.n_early:,} | {without_rule:,} | {len(done.clusters):,} | "
-                f"{len(lost) - n_left} | {n_left} | {done.seconds:.0f} |"
+                f"{len(lost - left)} | {len(left)} | {done.seconds:.0f} |"
             )
+
+
+def drops_of(replayed: Replayed, lost: Set[str]) -> Iterator[str]:
+    """Yield each drop of a URL that shows a lost page, with its reason; the file of drops lies in the folder."""
+    drops = replayed.folder / DROPS
+    for line in drops.read_text("utf-8").splitlines() if drops.exists() else ():
+        if replayed.truth.get(replayed.site.recorded_url(json.loads(line)["url"])) in lost:
+            yield f"LOST {line}"
 
 
 def beyond_the_recording(replayed: Replayed, lost: Set[str], done: Crawled) -> set[str]:
