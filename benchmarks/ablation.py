@@ -112,7 +112,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     ),
     "no path is another without a segment": ((hypothesis_makers, "prefix_aliases", _nothing),),
     "no pieces": ((verified_rules, "hypotheses", _without_stage(2)),),
-    "no joins": ((verified_rules, "hypotheses", _without_stage(1)),),
+    "no joins": ((hypothesis_makers, "template_joins", _nothing),),
     "one spelling of each value": ((hypothesis_makers, "spellings", _nothing),),
     "no index files": ((hypothesis_makers, "index_files", _nothing),),
     "paths without parameters": ((path_names, "learn_parameters", _none),),
