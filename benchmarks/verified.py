@@ -17,7 +17,7 @@ from pathlib import Path
 from ablation import proposing
 from knowable import Vain, fetches_in_vain
 from made import made_crawl
-from recorded import ALL_NAMES, Crawl, continued, labelled_pages, mirror, shuffled_labels, site
+from recorded import ALL_NAMES, Crawl, continued, labelled_pages, links_in, mirror, shuffled_labels, site
 from usage import arguments
 
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
@@ -43,12 +43,16 @@ class Benchmark:
         self._sites, self._databases = sites, databases
         self._mirrors = sorted(mirrors.glob("*.jsonl.gz"))
         self.pages = cache(self._pages)
-        self.site = cache(lambda name: site(name, *self.pages(name)))
+        self.site = cache(lambda name: self.part(name, None))
         self.mirror = cache(lambda number, seed: mirror(self._mirrors[number], seed))
         self.fitted = cache(self._fitted)
 
     def _pages(self, name: str) -> tuple[list[LabelledPage], dict[str, str]]:
         return labelled_pages(name, self._sites, self._databases)
+
+    def part(self, name: str, n_learnt: int | None) -> Crawl:
+        """Return a site of which the first *n_learnt* pages (default: three quarters) are learnt from."""
+        return site(name, *self.pages(name), n_learnt, links_of=links_in(self._databases / f"{name}.db"))
 
     def _fitted(self, risk: str, name: str) -> Canonicalizer:
         """Return ``verified`` trained on a site."""
@@ -143,9 +147,8 @@ class Benchmark:
         )
         head("site", "learnt from", "avoidable", "saved", "lost", "lost per 1,000 needed", "rules")
         for name in ALL_NAMES:
-            pages, truth = self.pages(name)
             for n_learnt in (*LEARNT_FROM, None):
-                crawl = self.site(name) if n_learnt is None else site(name, pages, truth, n_learnt)
+                crawl = self.site(name) if n_learnt is None else self.part(name, n_learnt)
                 method, _ = fit(Verified(), crawl)
                 warm = crawl.warm(method)
                 row(name, f"{crawl.cut:,}", f"{warm.n_avoidable:,}", *outcome(warm), method.n_learnt())
