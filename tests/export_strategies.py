@@ -22,7 +22,7 @@ _MATCHERS = {
 
 
 _cuts = st.builds(Cut, st.sampled_from("-1."), is_last=st.booleans(), keeps_head=st.booleans())
-_edits = st.one_of(_cuts, st.just(Lowercase()), st.just(Shorten(6)), st.just(Spaces("+", "%20")))
+_edits = st.one_of(_cuts, st.just(Lowercase()), st.just(Shorten(6)), st.just(Spaces("%20", "_")))
 _OF_QUERY = st.one_of(st.just(Drop()), st.just(Star()), _edits, st.sampled_from(_ODD_VALUES).map(Set))
 _OPERATIONS = {
     "ext": st.sampled_from([Drop(), Set(".html"), Star()]),

@@ -147,7 +147,7 @@ structural = st.sampled_from(
     [{"slash": Drop()}, {"slash": Set("/")}, {"path.length": Set("2")}, {"scheme": Set("https")}, {"ext": Drop()}]
 )
 few_keys = st.sampled_from([*FREE_KEYS, "path[0]@0", "path[0]@1@0", "path[1]@1", "query[a]@1"])
-RESPELLINGS = Lowercase(), Shorten(6), Spaces("+", "_")
+RESPELLINGS = Lowercase(), Shorten(6), Spaces("%20", "_")
 simple_rules = st.builds(
     lambda key, operation, context: Rule(STRATEGY_HOST, context, {key: operation}),
     few_keys,
@@ -161,7 +161,7 @@ simple_rules = st.builds(
             Cut("2", False, True),
             Lowercase(),
             Shorten(6),
-            Spaces("+", "_"),
+            Spaces("%20", "_"),
         ]
     ),
     st.dictionaries(few_keys, st.sampled_from([ANY, Literal("a"), OfClass("digits")]), max_size=2),

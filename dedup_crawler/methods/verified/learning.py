@@ -90,6 +90,7 @@ def learn(
         its_rules, its_candidates = learn_rules(crawl, belief, origin, proposed.get(host, ()))
         rules += its_rules
         candidates += its_candidates
+        # with one host this engine is the model's: it remembers the forms of the URLs
         engine = of_all = RuleEngine(its_rules, n_remembered=_N_REMEMBERED)
         # a URL that a candidate merges with another one is no other way to a page, either
         if its_candidates:

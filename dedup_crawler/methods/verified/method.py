@@ -6,7 +6,7 @@ import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.evidence.site_text import SiteText
@@ -31,9 +31,6 @@ from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, Host
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, expected_lost
 from dedup_crawler.urls.normal import host_of, normal_form
-
-if TYPE_CHECKING:
-    pass
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.errors import BadInputError
@@ -21,8 +22,8 @@ _LITERAL_ONLY = {
     "slash": re.compile("/"),
     "root": re.compile(""),
 }
-SPACES = (("+", "%20"), ("+", "_"), ("%20", "_"))
-"""How spaces may be written, and in which other way. In a path ``+`` is no space."""
+_SPACES = (("%20", "_"),)
+_SPACES_OF_QUERY = (("+", "%20"), ("+", "_"), *_SPACES)
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+", re.ASCII).fullmatch
 _CAPITALS = re.compile(r"(?<!%)(?<!%[0-9A-F])[A-Z]")
 
@@ -160,6 +161,11 @@ def is_hash(value: str) -> bool:
     return is_hex and not value.isdecimal() and not value.isalpha()
 
 
+def spaces_of(key: str) -> Sequence[tuple[str, str]]:
+    """How spaces may be written in the values of *key*, and in which other way: ``+`` is one in a query alone."""
+    return _SPACES_OF_QUERY if key.startswith("query[") else _SPACES
+
+
 def sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
     """Sort the values of a repeated query key, which are under ``query[f]``, ``query[f]#2``, ..."""
     keys: list[str] = []
@@ -184,8 +190,9 @@ def check_operation(key: str, operation: Operation) -> None:
         raise BadInputError(f"{key} cannot be cut at {operation.delimiter!r}: a delimiter is one character")
     if isinstance(operation, Shorten) and not MIN_HASH <= operation.length <= MAX_HASH:
         raise BadInputError(f"{key} cannot be shortened to {operation.length} digits, only to {MIN_HASH} to {MAX_HASH}")
-    if isinstance(operation, Spaces) and (operation.old, operation.new) not in SPACES:
-        raise BadInputError(f"{key} cannot have {operation.new!r} for {operation.old!r}, only '%20' for '+', or '_'")
+    if isinstance(operation, Spaces) and (operation.old, operation.new) not in spaces_of(key):
+        ways = ", ".join(f"{old} as {new}" for old, new in spaces_of(key))
+        raise BadInputError(f"{operation.old} in {key} cannot be written as {operation.new}; known: {ways}")
     if isinstance(operation, Unordered) and (not key.startswith("query[") or key[-1] != "]"):
         raise BadInputError(f"{key} cannot be repeated, only query[NAME] can")
     if allowed is not None and isinstance(operation, (Copy, Star, Edit)):

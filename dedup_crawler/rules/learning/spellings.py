@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from dedup_crawler.rules.language.matchers import ANY
-from dedup_crawler.rules.language.operations import SPACES, Edit, Lowercase, Shorten, Spaces, is_hash
+from dedup_crawler.rules.language.operations import Edit, Lowercase, Shorten, Spaces, is_hash, spaces_of
 from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.learning.belief import MIN_GROUPS
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
 
-MIN_VALUES = 8
-"""Smallest number of values (or URLs) in two spellings, for a hypothesis about them."""
 _MAX_LENGTHS = 3  # lengths of hashes of one key
 _LOWER = Lowercase()
 
@@ -29,18 +28,18 @@ def spellings(columns: UrlColumns) -> Iterator[Rule]:
         has_capitals = any(value and value != value.lower() for value in column.values)
         if has_capitals and (key.startswith("path[") or key == "ext"):
             cased.append(key)
-    if len(cased) > 1 and _n_twins(columns.rest(row) for row in range(len(columns))) >= MIN_VALUES:
+    if len(cased) > 1 and _n_twins(columns.rest(row) for row in range(len(columns))) >= MIN_GROUPS:
         yield Rule(columns.host, {}, dict.fromkeys(cased, _LOWER))
 
 
 def _edits(column: Column) -> Iterator[Edit]:
     """Edits of a key that give enough of its values the spelling of others."""
     values = [value for value in column.values if value]
-    if _n_twins(values) >= MIN_VALUES:
+    if _n_twins(values) >= MIN_GROUPS:
         yield _LOWER
-    for old, new in SPACES:
+    for old, new in spaces_of(column.key):
         spaced = {value.replace(old, new) for value in values if old in value}
-        if len(spaced) >= MIN_VALUES and len(spaced.intersection(values)) >= MIN_VALUES:
+        if len(spaced) >= MIN_GROUPS and len(spaced.intersection(values)) >= MIN_GROUPS:
             yield Spaces(old, new)
     yield from map(Shorten, _short_lengths(values))
 
@@ -50,7 +49,7 @@ def _short_lengths(values: Sequence[str]) -> Iterator[int]:
     known = set(values)
     hashes = list(filter(is_hash, known))
     for length, n in Counter(map(len, hashes)).most_common(_MAX_LENGTHS):
-        if n >= MIN_VALUES and sum(value[:length] in known for value in hashes if len(value) > length) >= MIN_VALUES:
+        if n >= MIN_GROUPS and sum(value[:length] in known for value in hashes if len(value) > length) >= MIN_GROUPS:
             yield length
 
 
