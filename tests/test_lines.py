@@ -32,6 +32,21 @@ def test_times_from_now_stay_in_their_line() -> None:
     ]
 
 
+def test_times_from_now_as_frameworks_write_them() -> None:
+    """Django, Rails and shops of all kinds print them differently, some right behind a name."""
+    for left, right in (
+        ("Anna5 minutes ago", "Anna7 minutes ago"),
+        ("2\xa0days, 3\xa0hours ago", "4 weeks ago"),
+        ("Added over 1 year ago", "Added almost 2 years ago"),
+        ("posted about an hour ago", "posted less than a minute ago"),
+        ("seen 5m ago", "seen a few seconds ago"),
+        ("online just now", "online 1 hour and 5 mins ago"),
+    ):
+        assert lines_of(page("a", left)) == lines_of(page("b", right)), left
+    for kept in ("Chicago is 5 days agora", "long ago", "5 minutes before"):
+        assert lines_of(page("a", kept)) == [kept]
+
+
 def test_nearly_equal_pages() -> None:
     """One or two lines with another number in 300 words are the same page."""
     assert are_near(LONG + "\nviews 17", LONG + "\nviews 18")

@@ -43,7 +43,17 @@ _TIME = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
     re.IGNORECASE,
 )
-_AGO = re.compile(r"\b(?:\d+|an?|one) +(?:second|sec|minute|min|hour|day|week|month|year)s? +ago\b", re.IGNORECASE)
+_UNIT = r"(?:second|sec|minute|min|hour|hr|day|week|month|year|yr|[smhdwy])s?\b\.?"
+_AMOUNT = rf"(?:(?<!\d)\d{{1,6}}|\ba|\ban|\bone|\ba few)[ \xa0]{{0,3}}{_UNIT}"
+_AGO = re.compile(
+    rf"(?:(?:less than|about|over|almost) )?{_AMOUNT}(?:(?:,? and |, | ){_AMOUNT}){{0,3}}[ \xa0]{{1,3}}ago\b"
+    r"|\bjust now\b",
+    re.IGNORECASE,
+)
+"""Relative times as frameworks write them: "2 days, 3 hours ago", "about an hour ago".
+
+Text may stand before them without a space, as in "Anna5 minutes ago": a line joins elements.
+"""
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
 _MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # part of every _TIME and _DURATION
 
@@ -157,7 +167,7 @@ def times_of(text: str) -> list[str]:
 
 def masked_ago(text: str) -> str:
     """The text with relative times ("5 minutes ago") masked."""
-    return _AGO.sub(WHEN, text) if " ago" in text else text
+    return _AGO.sub(WHEN, text) if "ago" in text or "now" in text else text
 
 
 def masked_clock(line: str) -> str:
