@@ -2,10 +2,13 @@
 
     python benchmarks/generalization.py ../shared/corpora/sites build/results [SITE...] [--part NAME...]
     python benchmarks/generalization.py ../shared/corpora/sites build/results --constants [NAME...]
+    python benchmarks/generalization.py ../shared/corpora/sites build/results --network
 
 The folders contain the recorded sites and their labelled databases, which are created if missing. A cell has the share
 of avoidable fetches that is saved, and the number of needed pages that are lost. ``--part`` removes a part;
 ``--constants`` tries other values of each constant and judges each site by the value that is best for the other seven.
+``--network`` adds proposals of the Siamese network, two minutes a site: it learns from the first half of the training
+part, and rules are made of the pairs that it is sure of in the second half.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import json
 import random
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +30,11 @@ from recorded import ALL_NAMES, Crawl, continued, labelled_pages, links_in, site
 
 from dedup_crawler.evidence import comparing, habits, line_differences, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.methods import Canonicalizer
+from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.learning import belief, contexts, site_rules, trials
+from dedup_crawler.rules.learning.joins import rules_of_examples
+from dedup_crawler.urls.normal import host_of
 
 LOST_COSTS = 0.02
 """Cost of a lost page when choosing a constant, as a share of the site's avoidable fetches."""
@@ -64,6 +70,7 @@ def main() -> None:
     parser.add_argument(
         "--constants", nargs="*", choices=names, help="choose these (all, if none) on seven sites for the eighth"
     )
+    parser.add_argument("--network", action="store_true", help="the Siamese network proposes rules, too")
     parser.add_argument("--notes", action="store_true", help="also show rules, lost pages and fetches in vain")
     given = parser.parse_args()
     crawls = {name: recorded(name, given.sites, given.databases, given.shuffled) for name in given.names}
@@ -71,6 +78,9 @@ def main() -> None:
     print("|---|" + "---:|" * (len(crawls) + 2))
     if given.constants is not None:
         leave_one_out(crawls, given.risk, given.constants or names)
+        return
+    if given.network:
+        row("the Siamese network proposes, too", [with_network(crawl, given.risk) for crawl in crawls.values()])
         return
     for part in given.part or ["all of it"]:
         with without(part):
@@ -90,6 +100,23 @@ def fitted(crawl: Crawl, risk: str, *, notes: bool = False) -> Cell:
     for line in noted(method, crawl) if notes else ():
         print(line, file=sys.stderr)
     return warm.saved, warm.n_lost
+
+
+def with_network(crawl: Crawl, risk: str) -> Cell:
+    """Train with the proposals of a Siamese network, and continue the crawl."""
+    half = crawl.cut // 2
+    known = slice(half)
+    network = make_method("siamese").fit(
+        crawl.urls[known], list(crawl.labels[known]), crawl.referrers[known], crawl.redirects[known]
+    )
+    new = crawl.urls[half : crawl.cut]
+    examples: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for url, form in zip(new, network.canonicalize_many(new), strict=True):
+        if form != url:
+            examples[host_of(url)].append((url, form))
+    proposed = {host: list(rules_of_examples(host, pairs, "siamese")) for host, pairs in examples.items()}
+    with patch.object(Verified, "_proposed", lambda method, urls: proposed):
+        return fitted(crawl, risk)
 
 
 def row(name: str, cells: Sequence[Cell]) -> None:
