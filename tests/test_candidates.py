@@ -212,11 +212,13 @@ def test_new_values_are_dropped_after_a_test_each(tmp_path: Path):
 
 @pytest.mark.parametrize("different", [{"look0"}, {"look7"}, {"look4", "look20"}, set(NEW)], ids=len)
 def test_no_page_of_a_value_that_matters_is_lost(tmp_path: Path, different: set[str]):
-    """Whether the first new value matters, a later one, two of them, or all."""
+    """Whether the first new value matters, a later one, two of them, or all. The log says that a test has shown it."""
     with Site() as site:
         crawl = crawled(site, tmp_path, different)
         assert missing(site, different) == []
     assert crawl.stats["dedup/values/switched_off"] >= 1
+    assert "is switched off, it merges different pages (" in crawl.log
+    assert " 0 explored" not in crawl.log
 
 
 @pytest.mark.parametrize("settings", [{"DEDUP_EXPLORATION": 0}, {"DEDUP_DRY_RUN": True}], ids=["no tests", "dry run"])

@@ -246,12 +246,9 @@ class DuplicateFilter(FilteredCrawl):
         self.models.write_evidence()  # so that the rule stays off after a kill
         dropped = self.explorer.switch_off(rule)
         counts = self.models.evidence.counts()[rule]
-        self.report.switched_off(
-            rule,
-            self.models.sentence(rule),
-            f"{counts.n_disagreed} of {counts.n_agreed + counts.n_disagreed} explored",
-            len(dropped),
-        )
+        n_tests = counts.n_agreed + counts.n_disagreed  # none of a value whose only test counts for its candidate
+        reason = f"{counts.n_disagreed} of {n_tests} explored" if n_tests else "as a test has shown"
+        self.report.switched_off(rule, self.models.sentence(rule), reason, len(dropped))
         self.answers.send(dropped, marks.RECOVERED)
         self.go_on(self._share_tests())
 
