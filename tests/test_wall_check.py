@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from hashlib import sha1
 from pathlib import Path
 
 import pytest
@@ -17,26 +19,28 @@ FROM = 80
 NO_WALL = "There is no wall at"
 
 
-def views(n: int) -> list[str]:
-    return [f"/item{n}?v={v}" for v in range(N_VIEWS)]
+def views(n: int, *, is_hashed: bool = False) -> list[str]:
+    name = f"/{sha1(str(n).encode()).hexdigest()[:12]}" if is_hashed else n
+    return [f"/item{name}?v={v}" for v in range(N_VIEWS)]
 
 
 class Shop(Site):
     """Items of three views, listed ten a page; the later ones are empty lists if *is_empty*."""
 
-    def __init__(self, *, is_empty: bool) -> None:
+    def __init__(self, *, is_empty: bool, is_hashed: bool = False) -> None:
         super().__init__()
         self.robots()
+        self.views = partial(views, is_hashed=is_hashed)
         for hub in range(N_ITEMS // 10):
-            links = [url for n in range(10 * hub, 10 * hub + 10) for url in views(n)]
+            links = [url for n in range(10 * hub, 10 * hub + 10) for url in self.views(n)]
             self.page(f"/hub{hub}" if hub else "/", *links, f"/hub{hub + 1}", html=text(f"hub {hub}"))
         for n in range(N_ITEMS):
-            for url in views(n):
+            for url in self.views(n):
                 self.answers[url] = html("<p>No entries were found.</p>" if is_empty and n >= FROM else text(n))
 
     def is_shown(self, n: int) -> bool:
         """Return True if a URL of an item was fetched with its page."""
-        return any(self.count(url) for url in views(n))
+        return any(self.count(url) for url in self.views(n))
 
 
 class Walled(Shop):
@@ -75,9 +79,13 @@ def crawled(site: Site, folder: Path) -> tuple[int, str]:
     return crawl.stats.get("dedup/site/frozen", 0), crawl.log
 
 
-def test_an_empty_list_is_no_wall(tmp_path: Path):
-    """Lists without entries come one after another: eight pages are fetched once more, and the filter goes on."""
-    with Shop(is_empty=True) as site:
+@pytest.mark.parametrize("is_hashed", [False, True], ids=["numbers", "hashes"])
+def test_an_empty_list_is_no_wall(tmp_path: Path, is_hashed: bool):
+    """
+    Lists without entries come one after another: eight pages are fetched once more, and the filter goes on. Their URLs
+    are numbered, or named by hashes as in repositories.
+    """
+    with Shop(is_empty=True, is_hashed=is_hashed) as site:
         n_frozen, log = crawled(site, tmp_path)
         assert all(map(site.is_shown, range(N_ITEMS)))
         n_items = sum(path.startswith("/item") for path in site.asked)
@@ -105,6 +113,8 @@ def test_urls_are_checked_with_others_of_their_kind():
     assert check is not None
     assert len(check.urls) == 2 * N_CHECKED
     assert kind_of("http://a.example/x1/2?b=1&a;c=") == kind_of("http://a.example/x33/4?c&a=2&b")
+    assert kind_of("http://a.example/file/1aea6f3b2317") == kind_of("http://a.example/file/73f262139a56")
+    assert kind_of("http://a.example/file/tip") != kind_of("http://a.example/file/73f262139a56")
 
 
 @pytest.mark.parametrize("wrong", ["an old page shows the wall", "a walled page shows another", "none"])

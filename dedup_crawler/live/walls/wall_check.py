@@ -15,14 +15,18 @@ from urllib.parse import urlsplit
 N_CHECKED = 4
 """URLs of either sort. If a site shows a wall by chance, for half of all requests, one check in 256 misses it."""
 
-_DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"\w+")
 
 
 def kind_of(url: str) -> str:
-    """Return the path of a URL, with its numbers masked, and its query keys."""
+    """Return the path of a URL, with words that have a digit masked (numbers, hashes), and its query keys."""
     path, query = urlsplit(url)[2:4]
     keys = sorted({part.partition("=")[0] for part in re.split("[&;]", query)})
-    return f"{_DIGITS.sub('0', path)}?{'&'.join(keys)}"
+    return f"{_WORD.sub(_masked, path)}?{'&'.join(keys)}"
+
+
+def _masked(word: re.Match[str]) -> str:
+    return "0" if any(map(str.isdigit, word.group())) else word.group()
 
 
 class WallCheck:
