@@ -88,7 +88,7 @@ def test_a_login_wall_freezes_the_crawl_until_it_goes(name, start):
         if freeze.see(form(i), page):
             changes.append(i)
             if len(changes) == 1:
-                assert freeze.wall_forms() == [form(place) for place in range(start, i + 1)]
+                assert [*freeze.wall_forms()] == [form(place) for place in range(start, i + 1)]
                 assert freeze.is_wall(page)
     assert len(changes) == 2
     assert start < changes[0] <= start + 40 + SAMPLE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from scrapy import Request
@@ -14,7 +15,7 @@ from dedup_crawler.live.collecting.response_page import content_type_of, redirec
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.scrapy_compat import scheduler_of
-from dedup_crawler.live.seen.protocol import at_once
+from dedup_crawler.live.seen.protocol import Claim, at_once, owner_tag
 from dedup_crawler.live.walls.alike_answers import forms_left
 from dedup_crawler.live.walls.walls import Sinks, says_nothing
 from dedup_crawler.urls.normal import normal_form
@@ -99,8 +100,24 @@ class Answers:
         if not self.has_spider_side:
             self._seen.processed(marks.forms_of(request))
         self._switch_off_failing()
+        shown = self._explorer.walls.take_shown()
         self._send_alternatives(self._explorer.walls.take_unwalled(is_idle=False))
-        return self._withdraw(refused) if refused else None
+        return self._settle(shown, refused) if shown or refused else None
+
+    async def _settle(self, shown: Collection[tuple[bytes, str]], refused: set[bytes]) -> None:
+        """Confirm forms whose page was taken for a wall, and free those that were not answered with their own page."""
+        claims = []
+        for form, url in shown:
+            own_form, rules = self._crawl.models.form_of(url)
+            if own_form == form:  # a link rule may have led to another one: that is fetched again
+                claims.append(Claim(form, owner_tag(normal_form(url)), self._crawl.codes.code_of(rules)))
+        with suppress(SeenUnavailableError):  # they stay free
+            await self._seen.claim(claims)
+            for claim in claims:
+                self._withdrawn.discard(claim.digest)
+                self._seen.answered(claim.digest)
+        if refused:
+            await self._withdraw(refused)
 
     async def led_to_seen(self, request: Request) -> None:
         """Let the page of a seen form answer for a dropped request, if that is the target of a redirect."""

@@ -123,11 +123,11 @@ class SiteFreeze:
         """Return True if a wall stands."""
         return self._wall is not None
 
-    def wall_forms(self) -> list[bytes]:
-        """Return the forms of the window that got the wall instead of a page, the earliest first."""
+    def wall_forms(self) -> dict[bytes, str]:
+        """Return the forms of the window that got the wall instead of a page, with their URLs, the earliest first."""
         if self._wall is None:
-            return []
-        return [form for form, page in self._window.items() if page.signature == self._wall]
+            return {}
+        return {form: page.url for form, page in self._window.items() if page.signature == self._wall}
 
     def check(self) -> WallCheck | None:
         """Return a check of the present wall; None if the window has no other pages of these kinds."""
@@ -139,13 +139,13 @@ class SiteFreeze:
         return WallCheck.of(self._wall, walled, others)
 
     def end_by(self, check: WallCheck) -> bool:
-        """End the freeze by a check that found no wall; return False if another wall stands by now, or none."""
-        if check.wall != self._wall:
-            return False
+        """Note that a check found no wall, and end its freeze; return False if another wall stands by now, or none."""
         self._walls.pop(check.wall, None)
         while len(self._no_walls) >= MAX_WALLS:
             self._no_walls.pop(next(iter(self._no_walls)))
         self._no_walls.setdefault(check.wall, set()).update(check.kinds)
+        if check.wall != self._wall:
+            return False
         self._end()
         return True
 

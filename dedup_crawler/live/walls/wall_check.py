@@ -54,6 +54,11 @@ class WallCheck:
         """The URLs whose answers are awaited, those without a wall first: a short wall may end meanwhile."""
         return sorted(self._awaited, key=self._awaited.__getitem__)
 
+    @property
+    def is_over(self) -> bool:
+        """Return True if all answers have come."""
+        return not self._awaited
+
     def answered(self, url: str, signature: int) -> bool:
         """Take in the page of a URL; return True if it was the last one, and there is no wall."""
         shows_wall = self._awaited.pop(url, None)

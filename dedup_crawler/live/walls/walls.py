@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage, page_signature, without_scripts
-from dedup_crawler.live.walls.wall_check import WallCheck
+from dedup_crawler.live.walls.wall_check import WallCheck, kind_of
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_HOSTS = 100
@@ -28,6 +29,14 @@ _SHOWN = re.compile(rb">\s*[^<\s]")
 _LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE)
 
 
+class _Walled(NamedTuple):
+    """A URL that got a wall instead of its page."""
+
+    url: str
+    wall: int
+    """Signature of the wall."""
+
+
 class Walls:
     """The walls in front of the sites of a crawl; the log tells when one begins or ends."""
 
@@ -35,7 +44,8 @@ class Walls:
         self._report = report
         self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
         self._frozen: set[str] = set()
-        self._forms: OrderedDict[bytes, None] = OrderedDict()  # forms that got a wall instead of a page
+        self._forms: OrderedDict[bytes, _Walled] = OrderedDict()  # forms that got a wall instead of a page
+        self._shown: list[tuple[bytes, str]] = []
         self._checks: dict[str, WallCheck] = {}
         self._to_check: list[str] = []
 
@@ -48,12 +58,17 @@ class Walls:
         return form in self._forms
 
     def take_unwalled(self, *, is_idle: bool) -> list[bytes]:
-        """Remove and return forms that a wall answered for, once no wall stands; *is_idle*: in any case."""
-        if not self._forms or (self._frozen and not is_idle):
+        """Remove and return forms that a wall answered for, once none stands or is checked; *is_idle*: in any case."""
+        if not self._forms or ((self._frozen or self._checks) and not is_idle):
             return []
         forms = list(self._forms)
         self._forms.clear()
         return forms
+
+    def take_shown(self) -> list[tuple[bytes, str]]:
+        """Remove and return forms, with their URLs, that show what was taken for a wall."""
+        shown, self._shown = self._shown, []
+        return shown
 
     def take_urls_to_check(self) -> list[str]:
         """Remove and return the URLs to fetch once more, because a wall seems to stand since the last answer."""
@@ -64,9 +79,14 @@ class Walls:
         """Take in a page that was fetched once more; if there is no wall, the site is filtered again."""
         host = host_of(normal_form(page.url))
         check = self._checks.get(host)
-        if check is None or not check.answered(page.url, page_signature(page.body)):
+        if check is None:
             return
-        del self._checks[host]
+        is_no_wall = check.answered(page.url, page_signature(page.body))
+        if check.is_over:
+            del self._checks[host]
+        if not is_no_wall:
+            return
+        self._confirm(host, check)
         if host in self._freezes and self._freezes[host].end_by(check):
             self._frozen.discard(host)
             self._report.say(
@@ -74,16 +94,23 @@ class Walls:
                 "kind show their own. Duplicates are filtered as before."
             )
 
+    def _confirm(self, host: str, check: WallCheck) -> None:
+        """Count the page that was taken for a wall as that of its forms, if their URLs are of a checked kind."""
+        for form, (url, wall) in [*self._forms.items()]:
+            if wall == check.wall and kind_of(url) in check.kinds and host_of(url) == host:
+                del self._forms[form]
+                self._shown.append((form, url))
+
     def saw(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
         """Take in the page that answered for *forms*; return the forms for which it is a wall."""
-        refused = self._refused(host, forms, page) if "html" in page.content_type else set()
-        for form in refused:
-            self._forms[form] = None
+        refused = self._refused(host, forms, page) if "html" in page.content_type else {}
+        for form, walled in refused.items():
+            self._forms[form] = walled
             if len(self._forms) > _MAX_WALLED:
                 self._forms.popitem(last=False)
-        return refused
+        return {*refused}
 
-    def _refused(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
+    def _refused(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> dict[bytes, _Walled]:
         freeze = self._freezes.get(host)
         if freeze is None:
             freeze = self._freezes[host] = SiteFreeze()
@@ -98,7 +125,7 @@ class Walls:
             if not freeze.is_frozen:
                 self._frozen.discard(host)
                 self._report.say(f"{host} shows different pages again: duplicates are filtered as before.")
-                return set()
+                return {}
             self._frozen.add(host)
             self._report.count("site/frozen")
             if (check := freeze.check()) is not None:
@@ -108,8 +135,10 @@ class Walls:
                 f"{host} suddenly answers with one page for many URLs (a login form, a captcha?), now {page.url}: "
                 "nothing of it is dropped or counted as seen until that changes."
             )
-            return {*forms, *freeze.wall_forms()}
-        return set(forms) if freeze.is_frozen and freeze.is_wall(watched) else set()
+            walled = {**freeze.wall_forms(), **dict.fromkeys(forms, page.url)}
+        else:
+            walled = dict.fromkeys(forms, page.url) if freeze.is_wall(watched) else {}
+        return {form: _Walled(url, watched.signature) for form, url in walled.items()}
 
 
 class Sinks:
