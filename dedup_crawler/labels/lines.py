@@ -78,7 +78,7 @@ def lines_of(page: LabelledPage) -> list[str]:
     """Lines of a page's text, without the mark for boilerplate, and with relative times masked."""
     if not page.main_text:
         return []
-    return masked_ago(page.main_text.replace("\t", "")).split("\n")
+    return list(map(masked_ago, page.main_text.replace("\t", "").split("\n")))
 
 
 def file_digest(body: bytes) -> str | None:
@@ -165,9 +165,9 @@ def times_of(text: str) -> list[str]:
     return _TIME.findall(text)
 
 
-def masked_ago(text: str) -> str:
-    """The text with relative times ("5 minutes ago") masked."""
-    return _AGO.sub(WHEN, text) if "ago" in text or "now" in text else text
+def masked_ago(line: str) -> str:
+    """The line with relative times ("5 minutes ago", "Just now") masked."""
+    return _AGO.sub(WHEN, line) if "ago" in line or "ust now" in line else line
 
 
 def masked_clock(line: str) -> str:

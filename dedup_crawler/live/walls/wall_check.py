@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 N_CHECKED = 4
-"""URLs of either sort. If a site shows a wall by chance, for half of all requests, one check in 256 misses it."""
+"""URLs of either sort. If a site shows a wall by chance, for half of all requests, one check in 256 misses it, and the
+pages behind it are lost."""
 
 _WORD = re.compile(r"\w+")
 

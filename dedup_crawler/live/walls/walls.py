@@ -45,7 +45,7 @@ class Walls:
         self._freezes: OrderedDict[str, SiteFreeze] = OrderedDict()
         self._frozen: set[str] = set()
         self._forms: OrderedDict[bytes, _Walled] = OrderedDict()  # forms that got a wall instead of a page
-        self._shown: list[tuple[bytes, str]] = []
+        self._shown: list[tuple[bytes, str]] = []  # forms that were cleared by a check, with their URLs
         self._checks: dict[str, WallCheck] = {}
         self._to_check: list[str] = []
 
@@ -97,7 +97,7 @@ class Walls:
     def _confirm(self, host: str, check: WallCheck) -> None:
         """Count the page that was taken for a wall as that of its forms, if their URLs are of a checked kind."""
         for form, (url, wall) in [*self._forms.items()]:
-            if wall == check.wall and kind_of(url) in check.kinds and host_of(url) == host:
+            if wall == check.wall and kind_of(url) in check.kinds and host_of(normal_form(url)) == host:
                 del self._forms[form]
                 self._shown.append((form, url))
 
