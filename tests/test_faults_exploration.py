@@ -166,14 +166,12 @@ LINKED = {2: 0, 4: 3, 5: 1, 10: 6}
 """Hub -> the group whose second URLs it links."""
 
 
-@pytest.fixture(scope="module")
-def walled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, WalledSite]:
+def crawl_walled(folder: Path, **settings: object) -> tuple[Crawl, WalledSite]:
     """
-    A crawl of eleven groups, each followed by its hub. The wall answers for groups 3, 4 and 5.
+    Crawl eleven groups, each followed by its hub. The wall answers for groups 3, 4 and 5.
 
     It is recognized when group 5 is fetched, and its end when group 8 is.
     """
-    folder = tmp_path_factory.mktemp("walled")
     with WalledSite(3 * GROUP, 6 * GROUP) as site:
         site.robots()
         links = []
@@ -188,8 +186,14 @@ def walled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, WalledSite]
             site.page(f"/hub{group}", *seconds, html=text(f"hub {group}"))
         site.page("/", *links)
         model = strip_query_model(folder / "model", site.host)
-        crawl = walk(site, folder, DEDUP_MODEL=model, **SLOWLY)
+        crawl = walk(site, folder, DEDUP_MODEL=model, **SLOWLY, **settings)
     return crawl, site
+
+
+@pytest.fixture(scope="module")
+def walled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, WalledSite]:
+    """A crawl that follows the links of a hub at once."""
+    return crawl_walled(tmp_path_factory.mktemp("walled"), DEPTH_PRIORITY=-1)
 
 
 def numbers_of(group: int) -> range:
@@ -221,6 +225,20 @@ def test_nothing_is_dropped_while_the_wall_stands(walled: tuple[Crawl, WalledSit
         n_fetched = sum(site.count(pair(n)[1]) for n in numbers_of(group) if pair(n)[0] not in site.walled)
         assert n_fetched <= min(GROUP / 4, int(str(crawl.stats.get("dedup/request/explored", 0))))
     assert crawl.stats["dedup/request/frozen"] == GROUP
+
+
+def test_links_that_come_while_the_wall_stands_are_decided_when_their_turn_comes(tmp_path: Path):
+    """
+    Breadth-first, the duplicates of group 1 are linked during the wall, and their turn comes when it is gone.
+
+    Their pages had been fetched before the wall, so they are dropped then, except for a sample.
+    """
+    crawl, site = crawl_walled(tmp_path)
+    assert crawl.stats["dedup/request/frozen"] == GROUP
+    n_fetched = sum(site.count(path) for path in seconds_of(1))
+    assert n_fetched <= min(GROUP / 4, int(str(crawl.stats.get("dedup/request/explored", 0))))
+    behind = [pair(n)[1] for n in numbers_of(3) if pair(n)[0] in site.walled]
+    assert {status(crawl, path) for path in behind} == {200}
 
 
 def test_what_the_wall_answered_for_does_not_count_as_seen(walled: tuple[Crawl, WalledSite]):

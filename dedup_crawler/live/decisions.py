@@ -205,7 +205,9 @@ class Decisions:
         """Return True if a duplicate or a covered URL is sent nevertheless."""
         is_awaited = standing is Standing.AWAITED
         if not is_awaited and self._explorer.walls.is_frozen(question.url):
-            self._count("request/frozen")
+            if not question.answers_again:
+                self._count("request/frozen")
+                marks.decide_anew(question.request)  # the site may be filtered again when its turn comes
             return self._kept(question, answers=not question.is_covered)
         if question.is_covered:
             self._count("request/covered")

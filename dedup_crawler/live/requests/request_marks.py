@@ -69,6 +69,7 @@ RESUMED = "resumed"
 """An earlier process was killed before the answer; the request claims its form again."""
 
 _CRAWL_SIZE = 12
+_NO_CRAWL = "?" * _CRAWL_SIZE
 _LED, _LINKED = ">", "-"
 
 _OF_ONE_ANSWER = ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times")
@@ -148,6 +149,11 @@ def is_decided(request: Request, crawl: str | None = None) -> bool:
     """Return True if *crawl* (None: any crawl) has decided about this URL; a redirect or copied meta does not count."""
     text: str = request.meta.get(DECIDED, "")
     return text[_CRAWL_SIZE + 1 :] == request.url and (crawl is None or text.startswith(crawl))
+
+
+def decide_anew(request: Request) -> None:
+    """Let the decision about a queued link be made anew when its turn comes."""
+    request.meta[DECIDED] = decided(_NO_CRAWL, request.url, is_redirected=False)
 
 
 def forms_of(request: Request) -> list[bytes]:
