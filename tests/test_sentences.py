@@ -119,6 +119,20 @@ def test_the_path_is_told_as_a_whole():
     assert said({"slash": Literal("/")}, {"slash": Drop()}) == "drop the trailing slash anywhere"
 
 
+def test_long_values_are_cut():
+    """A list's columns may be a value of hundreds of characters; a person needs its beginning."""
+    columns = "%3Ca+href%3D%22__WebPath__" * 20
+    assert said({"query[f]": Literal(columns)}, {"query[f]": Drop()}) == f"drop `f` where `f` is {columns[:50]}..."
+    shape = (("path.length", "1"), ("path[0]", "list"), ("query[f]", columns))
+    assert sentence_of(CoverageRule(shape, MergeEvidence(250, 1), 900)).startswith(f"/list?f={columns[:50]}... shows")
+
+
+def test_a_parameter_without_a_name_is_told():
+    """Queries often end with an ampersand."""
+    assert said({"query[]": ANY}, {"query[]": Drop()}) == "drop the empty parameter anywhere"
+    assert said({"query[]#2": ANY}, {"query[]#2": Drop()}) == "drop the second empty parameter anywhere"
+
+
 def test_links_have_sentences_too():
     """Shapes as a person would write them, and counts in pages."""
     again = ReferrerRule(TOPIC, POST, MergeEvidence(96, 0), 500)

@@ -1,8 +1,10 @@
 """The normal form of a URL: only the changes that mean the same to every server (RFC 3986, section 6.2.2).
 
 Lower-case scheme and host, upper-case ``%xx``, unreserved characters decoded, illegal characters encoded, default port
-and fragment dropped, an empty path written ``/``. Changes that are only *often* safe (order of the query, ``www``,
-trailing slash, index files) have to be learnt from the pages of the site.
+and fragment dropped, an empty path written ``/``. Escapes of further characters are decoded where these separate
+nothing: ``q=has%3Acheck`` is ``q=has:check``. Servers decode both (WHATWG URL standard, section 5.1), and Scrapy's own
+filter takes both for one request. Changes that are only *often* safe (order of the query, ``www``, trailing slash,
+index files) have to be learnt from the pages of the site.
 
 This runs for every link of a crawl, so one regular expression recognises URLs that are already in normal form, as most
 are.
@@ -13,20 +15,28 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from functools import lru_cache
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_LEGAL = r"A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;="
-# %xx that stays: upper-case, and not the code of an unreserved character
-_KEPT_ESCAPE = r"%(?!2D|2E|5F|7E|3[0-9]|4[1-9A-F]|5[0-9A]|6[1-9A-F]|7[0-9A])[0-9A-F]{2}"
+_PLAIN_IN_PATH = _UNRESERVED.union("!$'()*,:@")
+_PLAIN_IN_QUERY = _PLAIN_IN_PATH.union("/?[]")
+_IN_PATH = r"A-Za-z0-9\-._~:/\[\]@!$&'()*+,;="
+_LEGAL = rf"{_IN_PATH}?"
+# %xx that stays: upper-case, and not the code of a character that is written plainly
+_KEPT_IN_PATH = r"%(?!2[14789ACDE]|3[0-9A]|4[0-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])[0-9A-F]{2}"
+_KEPT_IN_QUERY = r"%(?!2[14789ACDEF]|3[0-9AF]|4[0-9A-F]|5[0-9ABDF]|6[1-9A-F]|7[0-9AE])[0-9A-F]{2}"
 # "unrolled": a run of legal characters, then escape and run, so that no input can make it backtrack
 _IS_NORMAL = re.compile(
-    rf"https?://[a-z0-9.\-]+(?::(?!80/|443/)[1-9][0-9]*)?/[{_LEGAL}]*(?:{_KEPT_ESCAPE}[{_LEGAL}]*)*", re.ASCII
+    rf"https?://[a-z0-9.\-]+(?::(?!80/|443/)[1-9][0-9]*)?/[{_IN_PATH}]*(?:{_KEPT_IN_PATH}[{_IN_PATH}]*)*"
+    rf"(?:\?[{_LEGAL}]*(?:{_KEPT_IN_QUERY}[{_LEGAL}]*)*)?",
+    re.ASCII,
 ).fullmatch
 _PARTS = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/?#]*)([^#]*)", re.ASCII | re.DOTALL)
 _ESCAPE_OR_ILLEGAL = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_LEGAL}]", re.ASCII)
 _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?", re.ASCII)
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
+_MAX_REMEMBERED = 300  # characters; links repeat, and on some sites every link has an escape
 _WHITE_SPACE = "".join(map(chr, range(0x21)))
 
 
@@ -40,14 +50,21 @@ def normal_form(url: str) -> str:
     """
     if _IS_NORMAL(url):
         return url
+    return _remembered(url) if len(url) <= _MAX_REMEMBERED else _normalized(url)
+
+
+def _normalized(url: str) -> str:
     url = url.strip(_WHITE_SPACE)
     parts = _PARTS.match(url)
     if parts is None:
-        return _encode(url.partition("#")[0])
+        return _encode_rest(url.partition("#")[0])
     scheme, authority, rest = parts.group(1).lower(), parts.group(2), parts.group(3)
     if not rest.startswith("/"):
         rest = "/" + rest
-    return f"{scheme}://{_normal_authority(scheme, authority)}{_encode(rest)}"
+    return f"{scheme}://{_normal_authority(scheme, authority)}{_encode_rest(rest)}"
+
+
+_remembered = lru_cache(10_000)(_normalized)
 
 
 def host_of(url: str) -> str:
@@ -73,14 +90,15 @@ def places_by_host(urls: Iterable[str]) -> dict[str, list[int]]:
     return places
 
 
+@lru_cache(1_000)
 def _normal_authority(scheme: str, authority: str) -> str:
     user, at, host = authority.rpartition("@")
     if (match := _HOST_AND_PORT.fullmatch(host)) is None:
-        return f"{_encode(user)}{at}{_normal_host(host)}"  # malformed: nothing is known about its port
+        return f"{_encode(user, _ANYWHERE)}{at}{_normal_host(host)}"  # malformed: nothing is known about its port
     name, port = match[1], (match[2] or "").lstrip("0")
     if port == _DEFAULT_PORTS.get(scheme):
         port = ""
-    return f"{_encode(user)}{at}{_normal_host(name)}{':' if port else ''}{port}"
+    return f"{_encode(user, _ANYWHERE)}{at}{_normal_host(name)}{':' if port else ''}{port}"
 
 
 def _normal_host(name: str) -> str:
@@ -89,16 +107,32 @@ def _normal_host(name: str) -> str:
         with contextlib.suppress(UnicodeError):
             name = name.encode("idna").decode("ascii")
     # encode first, because an escape may decode to a capital; then lower everything except the escapes
-    return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else m[0].lower(), _encode(name))
+    return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else m[0].lower(), _encode(name, _ANYWHERE))
 
 
-def _encode(text: str) -> str:
-    return _ESCAPE_OR_ILLEGAL.sub(_one_code, text)
+def _encode_rest(text: str) -> str:
+    path, mark, query = text.partition("?")
+    return f"{_encode(path, _IN_PATHS)}{mark}{_encode(query, _IN_QUERIES) if mark else ''}"
 
 
-def _one_code(match: re.Match[str]) -> str:
-    found = match[0]
-    if len(found) == 3:
+def _encode(text: str, spellings: _Spellings) -> str:
+    """Encode illegal characters, and write all others as *spellings* say."""
+    return _ESCAPE_OR_ILLEGAL.sub(lambda match: spellings[match[0]], text)
+
+
+class _Spellings(dict[str, str]):
+    """An escape or an illegal character -> how it is written, if the characters in *plain* need no escape."""
+
+    def __init__(self, plain: Set[str]) -> None:
+        super().__init__()
+        self._plain = plain
+
+    def __missing__(self, found: str) -> str:
+        if len(found) == 1:  # one of a million characters: not kept
+            return "".join(f"%{byte:02X}" for byte in found.encode("utf-8", "surrogatepass"))
         character = chr(int(found[1:], 16))
-        return character if character in _UNRESERVED else found.upper()
-    return "".join(f"%{byte:02X}" for byte in found.encode("utf-8", "surrogatepass"))
+        self[found] = character if character in self._plain else found.upper()
+        return self[found]
+
+
+_ANYWHERE, _IN_PATHS, _IN_QUERIES = map(_Spellings, (_UNRESERVED, _PLAIN_IN_PATH, _PLAIN_IN_QUERY))

@@ -5,6 +5,7 @@ A model also keeps the refused hypotheses with most support, so that a person ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ _SHOWN_VALUES = 4
 MAX_REFUSALS = 30
 """Most refused hypotheses that one model keeps."""
 _MAX_LENGTH = 2_000  # characters of a sentence in a file
+_LONG = re.compile(r"([^\s/?&=]{50})[^\s/?&=]{11,}")
 
 
 class Refusal(NamedTuple):
@@ -44,7 +46,7 @@ class Refusal(NamedTuple):
 
 
 def sentence_of(rule: AnyRule | SiteRule) -> str:
-    """Sentence of a rule of any kind: its transformation, its context and its evidence.
+    """Sentence of a rule of any kind: its transformation, its context and its evidence. Long values are cut.
 
     >>> from dedup_crawler.rules.language.matchers import Literal
     >>> from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
@@ -54,6 +56,7 @@ def sentence_of(rule: AnyRule | SiteRule) -> str:
     'drop `sid` where path part 1 is viewtopic: 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)'
     """
     says, unit = _said(rule)
+    says = _LONG.sub(r"\1...", says)
     bound = f"{rule.evidence.error_bound():.1%}".replace("%", " %")
     counts = f"{rule.evidence.n_groups} {unit}, {rule.evidence.n_wrong} contradictions"
     return f"{says}: {counts}, at most {bound} wrong (95 %)"
@@ -199,6 +202,8 @@ def _name(key: str) -> str:
     if key.startswith("query["):
         name, _, number = key[6:].rpartition("]")
         ordinal = {"": "", "#2": "the second ", "#3": "the third "}.get(number, f"the {number[1:]}th ")
+        if not name:
+            return f"{ordinal or 'the '}empty parameter"
         return f"{ordinal}{spoken_name(name)}"
     if key.startswith("path["):
         return f"path part {int(key[5:-1]) + 1}"
