@@ -21,8 +21,6 @@ from dedup_crawler.rules.learning.trials import Trials, weighed
 
 MAX_DEPTH = 2
 """Most conditions on other keys in a context."""
-EXPLAINED = 0.5
-"""Smallest share (0-1) of wrong merge groups outside of a condition."""
 _BEAM = 8  # conditions that are refined further
 _MAX_FOUND = 200  # contexts of one hypothesis
 
@@ -106,22 +104,11 @@ class ContextSearch:
 
     def _take_best(self, conditions: tuple[Condition, ...], live: Mask, options: list[_Option]) -> bool:
         good = [option for option in options if self._belief.may_hold(option.weight, option.wrong)]
-        good.sort(key=lambda option: option.wrong - option.weight)
-        for option in good:
+        for option in sorted(good, key=lambda option: option.wrong - option.weight):
             chosen = live & option.mask
-            evidence = self._trials.evidence(chosen)
-            conditions_now = (*conditions, option.condition)
-            if self._explains(live, chosen) and self._believed(conditions_now, chosen, evidence):
+            if self._believed((*conditions, option.condition), chosen, self._trials.evidence(chosen)):
                 return True
         return False
-
-    def _explains(self, live: Mask, chosen: Mask) -> bool:
-        """Return True if the hypothesis is mostly wrong outside of the condition.
-
-        A condition that leaves out only a few groups, which happen to be wrong, will not hold in the next crawl.
-        """
-        rest = self._trials.evidence(live & ~chosen)
-        return rest.n_wrong >= EXPLAINED * rest.n_groups
 
     def _believed(self, conditions: tuple[Condition, ...], chosen: Mask, evidence: Evidence) -> bool:
         """Take a context if it is believed. If few values were compared, only take those that were never wrong.
