@@ -25,6 +25,7 @@ def in_order(met):
         shapes=[shapes.of(url) for url in urls],
         targets=[None] * len(urls),
         linked=(),
+        link_names={},
         of_link=lambda page, link: shapes.of_link(urls[page], urls[link]),
         evidence=None,
         errors={number for page, number in numbers.items() if str(page).startswith("error")},
@@ -91,6 +92,34 @@ def test_links_that_other_rules_explain():
     """Link and page already have one form. If the other rule turns out wrong, the rule about posts still holds."""
     posts = mixed(*forum())
     assert referrer_rules(posts) == referrer_rules(one_form(posts)) == [("/topic/*", "/post/*")]
+
+
+def lists(n_lists=40, is_long=lambda n: n % 2, shows_page=lambda n, order: order if n % 2 else "any"):
+    """Lists that link themselves in another order; a long one also links its second page."""
+    met = [("start", "/", None)]
+    for n in range(n_lists):
+        path = f"/list?tag=t{n}"
+        met.append(((n, "any"), path, "/"))
+        met.append(((n, shows_page(n, "by date")), f"{path}&order=date", path))
+    links = in_order(met)
+    places = range(1, len(met), 2)
+    names = {place: frozenset({"tag", "order", *["page"][: is_long(place // 2)]}) for place in places}
+    return replace(links, link_names=names)
+
+
+def test_links_to_sort_a_list_that_fits_on_one_page():
+    """Another order shows the same entries, unless the list has further pages: its links tell."""
+    (rule,) = learn_referrer_rules(lists(), Belief(RISKS["balanced"]))
+
+    assert (written(rule.referrer), written(rule.shape)) == ("/list?tag==", "/list?order=date&tag==")
+    assert (rule.unless, rule.evidence.n_groups, rule.evidence.n_wrong) == ("page", 20, 0)
+
+
+def test_lists_that_their_links_do_not_tell_apart():
+    """No rule if some of the short lists differ, if the links of the pages were not read, or if all lists are short."""
+    assert referrer_rules(lists(shows_page=lambda n, order: order if n % 3 else "any")) == []
+    assert referrer_rules(replace(lists(), link_names={})) == []
+    assert referrer_rules(lists(is_long=lambda n: 0, shows_page=lambda n, order: "any")) == []
 
 
 def test_links_that_name_nothing():

@@ -136,11 +136,15 @@ def test_a_parameter_without_a_name_is_told():
 def test_links_have_sentences_too():
     """Shapes as a person would write them, and counts in pages."""
     again = ReferrerRule(TOPIC, POST, MergeEvidence(96, 0), 500)
+    short = ReferrerRule(TOPIC, POST, MergeEvidence(96, 0), 500, "start")
     covered = CoverageRule(POST, MergeEvidence(250, 1), 900)
 
     assert sentence_of(again) == (
         "a link to /post/* on /topic/*?page=* leads back to that page: "
         "96 pages with such links, 0 contradictions, at most 2.0 % wrong (95 %)"
+    )
+    assert sentence_of(short).startswith(
+        "a link to /post/* on /topic/*?page=* leads back to that page (unless it links URLs with `start`): 96 pages"
     )
     assert sentence_of(covered).startswith(
         "/post/* shows only pages that other URLs show: 250 pages, 1 contradictions, at most 1."

@@ -81,7 +81,10 @@ LINKS = HostLinks(
     frozenset({"page", "sid"}),
     False,
     SHAPES,
-    {(TOPIC, POST): ReferrerRule(TOPIC, POST, MergeEvidence(96, 1), 500)},
+    {
+        (TOPIC, POST): ReferrerRule(TOPIC, POST, MergeEvidence(96, 1), 500),
+        (FILE, POST): ReferrerRule(FILE, POST, MergeEvidence(40, 0), 90, "page"),
+    },
     {FILE: CoverageRule(FILE, MergeEvidence(300, 0), 900)},
 )
 numbers = st.one_of(st.integers(), st.floats(), st.text(max_size=3), st.none())
@@ -102,13 +105,21 @@ def test_what_was_written_is_read_back():
 
 def test_rules_are_looked_up_by_shape():
     """The pair of page and link for one kind, the link alone for the other."""
-    assert LINKS.referrer_rule_of(f"{FORUM}/post/1", f"{FORUM}/topic/2") is not None
-    assert LINKS.referrer_rule_of(f"{FORUM}/post/1", f"{FORUM}/post/2") is None
-    assert LINKS.referrer_rule_of(f"{FORUM}/topic/1", f"{FORUM}/topic/2") is None
+    assert LINKS.referrer_rule_of(f"{FORUM}/post/1", f"{FORUM}/topic/2", None) is not None
+    assert LINKS.referrer_rule_of(f"{FORUM}/post/1", f"{FORUM}/post/2", None) is None
+    assert LINKS.referrer_rule_of(f"{FORUM}/topic/1", f"{FORUM}/topic/2", None) is None
     assert LINKS.may_lead_back(f"{FORUM}/post/1")
     assert not LINKS.may_lead_back(f"{FORUM}/topic/1")
     assert LINKS.coverage_of(f"{FORUM}/file/7")
     assert LINKS.coverage_of(f"{FORUM}/file/7/8") is None
+
+
+def test_a_rule_about_short_lists_asks_for_the_links_of_the_page():
+    """It says nothing about a page with the name of further pages, or with unknown links."""
+    link, page = f"{FORUM}/post/1", f"{FORUM}/file/2"
+    assert LINKS.referrer_rule_of(link, page, frozenset({"sort"})) is not None
+    assert LINKS.referrer_rule_of(link, page, frozenset({"sort", "page"})) is None
+    assert LINKS.referrer_rule_of(link, page, None) is None
 
 
 def test_values_that_page_and_link_share_are_one_value():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.methods.permalinks import is_missing
 from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.urls.link_names import names_of_links
 from dedup_crawler.urls.linked_on import LinkedOn
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -132,17 +133,21 @@ def visits(
 
     def read_links(page: str) -> None:
         if links_of is not None:
-            linked_on.saw(next_urls.intersection(map(normal_form, links_of(page))), page)
+            links = [*map(normal_form, links_of(page))]
+            linked_on.saw(next_urls.intersection(links), page)
+            if links:
+                linked_on.note_names(page, names_of_links(links))
 
     for url in crawled_urls:
         read_links(url)
     for url, referrer in zip(urls, referrers, strict=True):
         holders = [referrer] if referrer in form_of else []
         holders += linked_on.pages(url)
-        page = method.leads_back_to(url, holders) if host_of(url) in method.hosts else None
+        page = method.leads_back_to(url, holders, linked_on.names) if host_of(url) in method.hosts else None
         if page is None and referrer in form_of:
             page = referrer
-        form = method.canonicalize(url, Referrer(page, form_of[page]) if page is not None else None)
+        known = Referrer(page, form_of[page], linked_on.names(page)) if page is not None else None
+        form = method.canonicalize(url, known)
         same = first.get(form)
         if same is not None and is_missing(method, linked_on, url, form, same, holders, form_of.__getitem__):
             form = url

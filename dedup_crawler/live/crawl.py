@@ -9,6 +9,7 @@ from typing import Any
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.job import job_dir
 
@@ -30,6 +31,7 @@ from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
 from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.rules.static_rules.layer import read_rule_files
+from dedup_crawler.urls.link_names import names_in
 from dedup_crawler.urls.linked_on import LinkedOn
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -97,6 +99,17 @@ class FilteredCrawl:
         request.meta[marks.DECIDED] = marks.decided(self.name, request.url, is_redirected=False)
         request.meta[marks.EXPLORES] = explores
         download(self.crawler, request)
+
+    def note_link_names(self, response: Response | None) -> None:
+        """Note the query names of the links on a page, if a referrer rule may ask for them now or later."""
+        if response is None:
+            return
+        page = normal_form(response.url)
+        model = self.models.of(host_of(page))
+        if self.learnt is None and (model is None or not model.looks_back):
+            return
+        if (names := names_in(response.body)) is not None:
+            self.linked_on.note_names(page, names)
 
     def go_on(self, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run a coroutine; continue it in the background if it suspends."""

@@ -71,6 +71,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
     ) -> Iterable[Any]:
         """Drop links, in versions of Scrapy before 2.16."""
         page = self._referrer_of_links(response)
+        self._filter.note_link_names(response)
         for each in result:
             if isinstance(each, Request) and self._filter.seen.is_local:
                 yield from at_once(self._kept([each], page))
@@ -84,6 +85,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         """Drop links; decide about those of a page in batches, unless the spider may wait between them."""
         batch = 1 if self._takes_its_time(response) else _BATCH
         page = self._referrer_of_links(response)
+        self._filter.note_link_names(response)
         waiting: list[Request] = []
         try:
             async for each in result:

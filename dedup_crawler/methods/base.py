@@ -19,6 +19,7 @@ from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHis
 from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import Shape
+from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -115,10 +116,11 @@ class Canonicalizer(SavedModel):
         """True if some referrer rule may lead a link back to the page that holds it."""
         return False
 
-    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+    def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
 
-        All must be in normal form, and *url* on one of :attr:`hosts`.
+        All must be in normal form, and *url* on one of :attr:`hosts`. *names_of* gives the query names of the links on
+        a page.
         """
         return None
 

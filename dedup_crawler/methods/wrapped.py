@@ -14,6 +14,7 @@ from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Ref
 from dedup_crawler.rules.export.model_rules import ModelRules
 from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
+from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
 
 STATIC_FILE = "static_rules.json"
@@ -108,9 +109,9 @@ class StaticFront(_Wrapped):
         """True if the model has referrer rules."""
         return self.model.looks_back
 
-    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+    def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back, if any."""
-        return self.model.leads_back_to(self.layer.trace(url)[0], pages)
+        return self.model.leads_back_to(self.layer.trace(url)[0], pages, names_of)
 
     def repeating_kind(self, url: str) -> Shape | None:
         """The kind of *url*, if it mostly repeats pages."""
@@ -224,12 +225,13 @@ class SwitchedOff(_Wrapped):
         """True if the model has referrer rules, even if all of them are switched off."""
         return self.model.looks_back
 
-    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+    def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back, if any, and if its rule is not switched off."""
-        page = self.model.leads_back_to(url, pages)
-        if page is None or self._form(url, referrer := Referrer(page, self.canonicalize(page))) != referrer.form:
+        page = self.model.leads_back_to(url, pages, names_of)
+        if page is None:
             return None
-        return page
+        referrer = Referrer(page, self.canonicalize(page), names_of(page))
+        return page if self._form(url, referrer) == referrer.form else None
 
     def repeating_kind(self, url: str) -> Shape | None:
         """The kind of *url*, if it mostly repeats pages."""
@@ -259,7 +261,10 @@ class SwitchedOff(_Wrapped):
         if not self.off.isdisjoint(left):
             return url, ()
         # a referrer rule has evidence of its own
-        leads_back = referrer is not None and self._left.leads_back_to(url, [referrer.url]) is not None
+        leads_back = (
+            referrer is not None
+            and self._left.leads_back_to(url, [referrer.url], lambda page: referrer.link_names) is not None
+        )
         return (less, left) if leads_back or set(left) <= set(fired) else (url, ())
 
     def _known_rules(self) -> Mapping[str, KnownRule]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -83,7 +84,7 @@ class Questions:
             return False
         url = normal_form(request.url)
         model = self._model_of(host_of(url))
-        return model is not None and model.leads_back_to(url, map(normal_form, pages)) is not None
+        return model is not None and self._leads_back_to(url, model, pages) is not None
 
     def is_missing(self, asked: str, model: Canonicalizer, form: str) -> bool:
         """Return True if the fetched page with this *form* should hold the link *asked*, and does not."""
@@ -166,8 +167,14 @@ class Questions:
     def _linked_on(self, asked: str, url: str, model: Canonicalizer, referrer: Referrer) -> Referrer:
         """Return the page to which the link leads back, among all known to hold it; without one *referrer*."""
         pages = [referrer.url, *self._crawl.linked_on.pages(asked)]
-        page = model.leads_back_to(url, map(normal_form, pages))
+        page = self._leads_back_to(url, model, pages)
         return referrer if page is None or page == normal_form(referrer.url) else self._page(page)
+
+    def _leads_back_to(self, url: str, model: Canonicalizer, pages: Iterable[str]) -> str | None:
+        """Return the first of the *pages* to which the link leads back, in normal form."""
+        if not model.looks_back:
+            return None
+        return model.leads_back_to(url, map(normal_form, pages), self._crawl.linked_on.names)
 
     def _model_for(self, url: str) -> Canonicalizer | None:
         """Return the model that decides about a URL in normal form."""
@@ -188,4 +195,4 @@ class Questions:
     def _page(self, url: str) -> Referrer:
         page = normal_form(url)
         model = self._model_of(host_of(page))
-        return Referrer(url, page if model is None else model.form_of(page))
+        return Referrer(url, page if model is None else model.form_of(page), self._crawl.linked_on.names(page))

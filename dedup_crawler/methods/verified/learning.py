@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
@@ -82,9 +82,8 @@ def learn(
             [each and read(each) for each in map(targets.__getitem__, places)],
             [each and read(normal_form(each)) for each in map(training.referrers.__getitem__, places)],
             evidence.of(places) if evidence is not None else None,
-            partial(_links_on, evidence, cache(lambda url: read(normal_form(url))), places)
-            if evidence is not None
-            else None,
+            partial(_links_on, evidence, places) if evidence is not None else None,
+            cache(read),
         )
         belief = Belief(risk)
         its_rules, its_candidates = learn_rules(crawl, belief, origin, proposed.get(host, ()))
@@ -107,6 +106,6 @@ def learn(
     return Learnt(reading, urls, engine, candidates, links, linked, refused, n_tried)
 
 
-def _links_on(evidence: PageEvidence, read: Callable[[str], str], places: Sequence[int], place: int) -> Iterator[str]:
-    """Links on a page of one host, as *read* reads URLs; *places* are those of the pages of the host."""
-    return map(read, evidence.links_on(places[place]))
+def _links_on(evidence: PageEvidence, places: Sequence[int], place: int) -> Iterable[str]:
+    """Links on a page of one host; *places* are those of the pages of the host."""
+    return evidence.links_on(places[place])

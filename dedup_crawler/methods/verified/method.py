@@ -30,6 +30,7 @@ from dedup_crawler.rules.language.sentences import (
 from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule, Shape
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, expected_lost
+from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _RULES_FILE = "rules.json"
@@ -161,7 +162,7 @@ class Verified(Canonicalizer):
         """True if there are referrer rules."""
         return self._looks_back
 
-    def leads_back_to(self, url: str, pages: Iterable[str]) -> str | None:
+    def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
 
         Pages whose own links never lead back come first: the others may have been fetched under many URLs.
@@ -169,7 +170,7 @@ class Verified(Canonicalizer):
         if not self._looks_back:
             return None
         read = self.reading_.read(url)
-        found = [page for page in pages if self._again(read, Referrer(page, page)) is not None]
+        found = [page for page in pages if self._again(read, Referrer(page, page, names_of(page))) is not None]
         links = self._links_of(read)
         last = (page for page in found if not links.may_lead_back(self.reading_.read(page)))
         return next(last, found[0] if found else None)
@@ -189,7 +190,7 @@ class Verified(Canonicalizer):
         page = self.reading_.read(normal_form(referrer.url))
         if host_of(page) != host_of(url):
             return None
-        return links.referrer_rule_of(url, page) if not self.engine_.is_strange(url) else None
+        return links.referrer_rule_of(url, page, referrer.link_names) if not self.engine_.is_strange(url) else None
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         alias, read = self._alias_fired(url), self.reading_.read(url)

@@ -273,7 +273,7 @@ def site_identifier(host: str, rule: SiteRule) -> str:
     if isinstance(rule, HostAlias):
         return identifier("alias", rule.host, rule.target)
     if isinstance(rule, ReferrerRule):
-        return identifier("referrer", host, rule.referrer, rule.shape)
+        return identifier("referrer", host, rule.referrer, rule.shape, *filter(None, [rule.unless]))
     return identifier("coverage", host, rule.shape)
 
 

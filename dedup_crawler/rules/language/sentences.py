@@ -107,7 +107,8 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
         return f"{does}{_place(rule)}", "groups"
     if isinstance(rule, ReferrerRule):
         says = f"a link to {written(rule.shape)} on {written(rule.referrer)} leads back to that page"
-        return says, "pages with such links"
+        unless = f" (unless it links URLs with {spoken_name(rule.unless)})" if rule.unless else ""
+        return f"{says}{unless}", "pages with such links"
     if isinstance(rule, CoverageRule):
         return f"{written(rule.shape)} shows only pages that other URLs show", "pages"
     return f"host {rule.host} shows the pages of {rule.target}", "pages met on both"

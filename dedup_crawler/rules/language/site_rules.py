@@ -12,7 +12,7 @@ that both share.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -159,7 +159,10 @@ class HostAlias:
 
 @dataclass(frozen=True)
 class ReferrerRule:
-    """Links of one shape on pages of another shape lead back to the page that holds them (:meth:`Shapes.of_link`)."""
+    """Links of one shape on pages of another shape lead back to the page that holds them (:meth:`Shapes.of_link`).
+
+    With *unless* only on pages without any link that has this query name, such as lists of a single page.
+    """
 
     referrer: Shape
     shape: Shape
@@ -167,6 +170,12 @@ class ReferrerRule:
     evidence: MergeEvidence
     """Evidence in pages that hold such links."""
     n_urls: int
+    unless: str = ""
+    """Query name; empty for a rule about all such pages."""
+
+    def holds_on(self, link_names: Set[str] | None) -> bool:
+        """Return True if the rule applies to a page whose links have these query names (None: not known)."""
+        return not self.unless or (link_names is not None and self.unless not in link_names)
 
 
 @dataclass(frozen=True)
@@ -204,9 +213,10 @@ class HostLinks:
         """Return True if the order of queries matters on the host, and the query of *url* is not sorted."""
         return self.is_ordered and "&" in url and not is_sorted(url)
 
-    def referrer_rule_of(self, url: str, referrer: str) -> ReferrerRule | None:
-        """The rule by which the link *url* on the page *referrer* leads back to that page."""
-        return self.referrer_rules.get(self.shapes.of_link(referrer, url))
+    def referrer_rule_of(self, url: str, referrer: str, link_names: Set[str] | None) -> ReferrerRule | None:
+        """The rule by which the link *url* on the page *referrer*, whose links have *link_names*, leads back to it."""
+        rule = self.referrer_rules.get(self.shapes.of_link(referrer, url))
+        return rule if rule is not None and rule.holds_on(link_names) else None
 
     def may_lead_back(self, url: str) -> bool:
         """Return True if *url* leads back on some pages."""
@@ -245,7 +255,7 @@ class HostLinks:
             "is_ordered": self.is_ordered,
             "literals": self.shapes.to_json(),
             "referrer_rules": [
-                {"referrer": dict(rule.referrer), "link": dict(rule.shape), **counts[rule]}
+                {"referrer": dict(rule.referrer), "link": dict(rule.shape), "unless": rule.unless, **counts[rule]}
                 for rule in self.referrer_rules.values()
             ],
             "coverage_rules": [{"link": dict(rule.shape), **counts[rule]} for rule in self.coverage_rules.values()],
@@ -256,7 +266,7 @@ class HostLinks:
     def from_json(cls, value: JsonValue) -> HostLinks:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         referrer_rules = [
-            ReferrerRule(_shape(entry["referrer"]), *_shape_and_counts(entry))
+            ReferrerRule(_shape(entry["referrer"]), *_shape_and_counts(entry), _unless(entry))
             for entry in value["referrer_rules"].values()
         ]
         coverage_rules = [CoverageRule(*_shape_and_counts(entry)) for entry in value["coverage_rules"].values()]
@@ -280,6 +290,10 @@ def _may_be(known: str, value: str) -> bool:
 
 def _shape_and_counts(entry: JsonValue) -> tuple[Shape, MergeEvidence, int]:
     return _shape(entry["link"]), merge_evidence_of(entry, "pages"), entry["urls"].count()
+
+
+def _unless(entry: JsonValue) -> str:
+    return entry["unless"].text() if "unless" in entry else ""
 
 
 def _shape(value: JsonValue) -> Shape:

@@ -21,6 +21,8 @@ from dedup_crawler.rules.learning.repeating import repeating_kinds
 from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
+from dedup_crawler.urls.link_names import names_of_links
+from dedup_crawler.urls.normal import normal_form
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
@@ -47,7 +49,9 @@ class HostCrawl:
     evidence: PairJudge | None = None
     """Compares pages, given their places in these lists."""
     links_on: Callable[[int], Iterable[str]] | None = None
-    """Returns the links on a page as URLs in normal form, given its place; None if no page was stored."""
+    """Returns the links on a page, given its place; None if no page was stored."""
+    read: Callable[[str], str] = normal_form
+    """Writes the URL of a link as *urls* are written."""
 
 
 def learn_rules(
@@ -90,11 +94,13 @@ def learn_links(
         place_of.setdefault(url, place)
     earlier = [place_of.get(referrer or "", len(crawl.urls)) for referrer in crawl.referrers]
     pages = _resolved(crawl, forms, engine)
+    linked, link_names = _linked(crawl, pages, shapes, place_of)
     links = Links(
         forms=forms,
         pages=pages,
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
-        linked=_linked(crawl, pages, shapes, place_of),
+        linked=linked,
+        link_names=link_names,
         of_link=lambda page, place: shapes.of_link(crawl.urls[page], crawl.urls[place]),
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
@@ -117,27 +123,30 @@ def learn_links(
 
 def _linked(
     crawl: HostCrawl, pages: Sequence[int], shapes: Shapes, place_of: Mapping[str, int]
-) -> set[tuple[int, int]]:
-    """Links on a sample of the pages, as places of the page and of the link; crawled links only.
+) -> tuple[set[tuple[int, int]], dict[int, frozenset[str]]]:
+    """Links on a sample of the pages, as places of the page and of the link, crawled links only; and their query names.
 
     The sample is taken from the kinds of URLs whose pages other URLs show as well: of each kind some of these pages,
     and as many others.
     """
+    found: set[tuple[int, int]] = set()
+    names: dict[int, frozenset[str]] = {}
     if crawl.links_on is None:
-        return set()
+        return found, names
     n_urls = Counter(pages)
     twice: dict[Shape, list[int]] = defaultdict(list)
     once: dict[Shape, list[int]] = defaultdict(list)
     for place, (page, target) in enumerate(zip(pages, crawl.targets, strict=True)):
         if target is None:
             (twice if n_urls[page] > 1 else once)[shapes.kind_of(crawl.urls[place])].append(place)
-    found: set[tuple[int, int]] = set()
     for kind in sorted(twice, key=lambda kind: (-len(twice[kind]), twice[kind]))[:MAX_KINDS]:
         if len(twice[kind]) >= MIN_GROUPS:
             for place in (*evenly(twice[kind], MAX_READ), *evenly(once.get(kind, ()), MAX_READ)):
-                linked = (place_of.get(url, place) for url in crawl.links_on(place))
+                links = tuple(map(normal_form, crawl.links_on(place)))
+                names[place] = names_of_links(links)
+                linked = (place_of.get(crawl.read(url), place) for url in links)
                 found.update((place, other) for other in linked if other != place)
-    return found
+    return found, names
 
 
 def _repeating(crawl: HostCrawl, shapes: Sequence[Shape]) -> frozenset[Shape]:

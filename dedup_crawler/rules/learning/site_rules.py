@@ -17,7 +17,7 @@ stopped early, the last pages were found only one way. Then the pages of the fir
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -39,6 +39,8 @@ MIN_LINKED = 0.5
 
 MAX_PAIRS = 600
 """Most links of one shape that are compared with the pages that hold them."""
+MAX_READ_PAIRS = 200
+"""Most of them on pages whose links were read, for a rule about short lists."""
 N_FIRST = 10
 """Number of links after which most shapes are given up."""
 
@@ -124,6 +126,8 @@ class Links:
     """Place of the referrer if it was crawled earlier, else -1."""
     linked: Collection[tuple[int, int]]
     """Further links: place of a page, and of a URL that it links."""
+    link_names: Mapping[int, Set[str]]
+    """Query names of all links on a page, for the pages whose links were read."""
     of_link: Callable[[int, int], tuple[Shape, Shape]]
     """Gives the shapes of a page and of a link on it, by their places."""
     shapes: Sequence[Shape]
@@ -138,9 +142,9 @@ class Links:
 def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Sequence[tuple[int, int]]]:
     """Learn referrer rules, each with its pairs of a page and a link on it.
 
-    Such links name something: they have one of many values for themselves. About others, such as ``tab=files``, a rule
-    about single URLs says as much. Links that another rule explains count as well: the referrer rule stays if that rule
-    turns out wrong.
+    Most such links name something: they have one of many values for themselves. About others, such as ``tab=files``, a
+    rule about single URLs says as much, unless only the links of the page tell where it holds. Links that another rule
+    explains count as well: the referrer rule stays if that rule turns out wrong.
     """
     trials: dict[tuple[Shape, Shape], list[tuple[int, int]]] = defaultdict(list)
     first = {(referrer, place) for place, referrer in enumerate(links.referrers) if referrer >= 0}
@@ -149,24 +153,53 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
             trials[links.of_link(page, place)].append((page, place))
     found: dict[ReferrerRule, Sequence[tuple[int, int]]] = {}
     for shapes, every in sorted(trials.items()):
-        is_name = any(value == STAR for key, value in shapes[1] if key not in STRUCTURAL)
-        if not is_name or len({page for page, _ in every}) < MIN_GROUPS:
+        if len({page for page, _ in every}) < MIN_GROUPS:
             continue
         pairs = evenly(every, MAX_PAIRS)
-        if _fails_at_once(links, evenly(pairs, N_FIRST)):
+        n_wrong, n_pages = _wrong_at_first(links, pairs)
+        if n_wrong == n_pages:  # as for the links of menus: most shapes need no more comparisons
             continue
-        evidence = _evidence_of_links(links, pairs)
-        if evidence.n_groups >= MIN_GROUPS:
+        is_name = any(value == STAR for key, value in shapes[1] if key not in STRUCTURAL)
+        if is_name and 2 * n_wrong <= n_pages:
+            evidence = _evidence_of_links(links, pairs)
             rule = ReferrerRule(*shapes, evidence, len({place for _, place in every}))
-            if belief.believes(rule, Evidence.of(evidence)):
+            if evidence.n_groups >= MIN_GROUPS and belief.believes(rule, Evidence.of(evidence)):
                 found[rule] = pairs
+                continue
+        if (of_short := _of_short_lists(links, shapes, every, belief)) is not None:
+            found[of_short[0]] = of_short[1]
     return found
 
 
-def _fails_at_once(links: Links, pairs: Sequence[tuple[int, int]]) -> bool:
-    """Return True if some pairs are mostly wrong, as those of menus are: most shapes need no more comparisons."""
-    found = _evidence_of_links(links, pairs)
-    return 2 * found.n_wrong > found.n_groups
+def _wrong_at_first(links: Links, pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the number of wrong pages among some of the *pairs*, and of all their pages."""
+    found = _evidence_of_links(links, evenly(pairs, N_FIRST))
+    return found.n_wrong, found.n_groups
+
+
+def _of_short_lists(
+    links: Links, shapes: tuple[Shape, Shape], every: Sequence[tuple[int, int]], belief: Belief
+) -> tuple[ReferrerRule, Sequence[tuple[int, int]]] | None:
+    """Learn a rule about the pages without any link that has a certain query name; None if that does not make it hold.
+
+    A list that goes on has links to its further pages, and shows other entries in another order. Of several names, the
+    one that leaves most pages is taken. Without any wrong page there is nothing that a name could tell.
+    """
+    read = evenly([pair for pair in every if pair[0] in links.link_names], MAX_READ_PAIRS)
+    is_wrong = _by_page(read, _verdicts(links, read))
+    wrong = {page for page, its in is_wrong.items() if its}
+    if not wrong or len(is_wrong) - len(wrong) < MIN_GROUPS:
+        return None
+    n_pages = Counter(name for page in is_wrong for name in links.link_names[page])
+    n_told = Counter(name for page in wrong for name in links.link_names[page])
+    names = [name for name in n_told if n_told[name] == len(wrong)]
+    if not names:
+        return None
+    name = min(names, key=lambda each: (n_pages[each], each))
+    pairs = [pair for pair in read if name not in links.link_names[pair[0]]]
+    evidence = _evidence_of_links(links, pairs)
+    rule = ReferrerRule(*shapes, evidence, len({place for _, place in pairs}), name)
+    return (rule, pairs) if belief.believes(rule, Evidence.of(evidence)) else None
 
 
 def evenly(some: Sequence[_Any], n: int) -> Sequence[_Any]:
@@ -176,18 +209,30 @@ def evenly(some: Sequence[_Any], n: int) -> Sequence[_Any]:
 
 def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]]) -> MergeEvidence:
     """Count the pages that hold these links as merge groups. Silent pairs do not count."""
-    verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
-    if links.evidence is not None and 0 in verdicts:
-        judged = links.evidence.judge(pairs, [page for page, _ in pairs])
-        verdicts = [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
-    is_wrong: dict[int, bool] = defaultdict(bool)
-    for (page, _), verdict in zip(pairs, verdicts, strict=True):
-        if verdict in (0, 1):
-            is_wrong[page] |= not verdict
+    verdicts = _verdicts(links, pairs)
+    is_wrong = _by_page(pairs, verdicts)
     counts = Counter(verdicts)
     n_links = counts[0] + counts[1]
     n_wrong = max(sum(is_wrong.values()), -(-counts[0] * len(is_wrong) // max(1, n_links)))
     return MergeEvidence(len(is_wrong), n_wrong)
+
+
+def _verdicts(links: Links, pairs: Sequence[tuple[int, int]]) -> list[int]:
+    """Return 1 for a link that shows the page that holds it, 0 for another page, something else for silence."""
+    verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
+    if links.evidence is None or 0 not in verdicts:
+        return verdicts
+    judged = links.evidence.judge(pairs, [page for page, _ in pairs])
+    return [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
+
+
+def _by_page(pairs: Sequence[tuple[int, int]], verdicts: Sequence[int]) -> dict[int, bool]:
+    """Return for each page that holds links whether one of them is wrong."""
+    is_wrong: dict[int, bool] = defaultdict(bool)
+    for (page, _), verdict in zip(pairs, verdicts, strict=True):
+        if verdict in (0, 1):
+            is_wrong[page] |= not verdict
+    return is_wrong
 
 
 def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
