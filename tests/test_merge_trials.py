@@ -51,6 +51,16 @@ def test_without_such_a_url_the_first_is_the_reference():
     assert answers == {"/t?sid=b": (True, False, "b")}
 
 
+def test_groups_that_show_one_page_count_once():
+    """Nine empty lists are one page, so they say no more about the key than one; the wrong group still counts."""
+    empty = [(0, f"/{n}{query}") for n in range(9) for query in ("", "?sid=a")]
+    others = [(1, "/x"), (1, "/x?sid=a"), (2, "/y"), (3, "/y?sid=a")]
+    _, trials = asked(SID, [*empty, *others])
+    evidence = all_of(trials)
+    assert (len(trials), evidence.n_groups, evidence.n_wrong) == (11, 3, 1)
+    assert evidence.weight == 3 + 1 + 1  # nine trials of one page weigh the square root
+
+
 def test_what_nobody_knows_is_no_trial_and_no_reference():
     """A redirect to an uncrawled URL is silent."""
     answers, _ = asked(SID, [("?", "/t"), (0, "/t?sid=a"), ("?", "/t?sid=b"), (0, "/t?sid=c")])

@@ -148,7 +148,7 @@ class LooksBack(Told):
         """Return the referrer's form for a post on a topic."""
         return super().canonicalize(url, referrer if referrer and "/topic/" in referrer.url else None)
 
-    def leads_back_to(self, url, pages):
+    def leads_back_to(self, url, pages, names_of=None):
         """Return the first topic, for a post."""
         return next((page for page in pages if "/topic/" in page), None) if "/post/" in url else None
 

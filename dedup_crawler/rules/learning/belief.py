@@ -8,8 +8,8 @@ hypotheses is needed.
 A hundred rules that are each hardly ever wrong still lose pages, so there is a budget for all rules together.
 
 The unit of evidence is the merge group: two or more crawled URLs to which a rule gives one form. It is not the pair,
-because the pairs of one cluster of 300 URLs would outnumber all others. A group is *wrong* if its URLs show more than
-one page.
+because the pairs of one cluster of 300 URLs would outnumber all others. Right groups that show one page are one unit. A
+group is *wrong* if its URLs show more than one page.
 """
 
 from __future__ import annotations

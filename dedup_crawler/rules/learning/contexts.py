@@ -182,7 +182,7 @@ class ContextSearch:
         """Number, weight and wrong weight of each value with enough weight."""
         if not chosen.any():
             return
-        weights, wrong, values = weighed(self._trials.groups, self._trials.is_right, chosen, numbers)
+        weights, wrong, values = weighed(self._trials.units, self._trials.is_right, chosen, numbers)
         weight_of = np.bincount(values, weights=weights)
         wrong_of = np.bincount(values, weights=wrong)
         for number in np.flatnonzero(weight_of >= MIN_GROUPS).tolist():

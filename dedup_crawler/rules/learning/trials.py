@@ -2,7 +2,8 @@
 
 A *trial* is a URL that the rule changes to the form of another URL. It is compared with the *reference* of its merge
 group: the URL that has the form already, or else the first URL. If both show the same page, the rule saves a fetch;
-otherwise it loses a page. The unit of evidence is the merge group: a page of 300 URLs counts once.
+otherwise it loses a page. The unit of evidence is the merge group: a page of 300 URLs counts once. So do right merge
+groups that all show one page: ten empty lists say no more than one.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Trials:
     """Row of the URL that it is compared with."""
     groups: Integers
     """Number of its merge group."""
+    units: Integers
+    """Number of its unit of evidence: the page of a right trial, the merge group of a wrong one."""
     is_right: Mask
     """True if it shows the page of the reference."""
     has_base: Mask
@@ -54,25 +57,25 @@ class Trials:
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
         """Weight of the groups of the trials in *mask*, and weight of the wrong trials."""
-        weights, wrong, _ = weighed(self.groups, self.is_right, mask, np.zeros(len(self), np.int64))
+        weights, wrong, _ = weighed(self.units, self.is_right, mask, np.zeros(len(self), np.int64))
         return float(weights.sum()), float(wrong.sum())
 
     def _counted(self, mask: Mask) -> tuple[int, int]:
         is_wrong = mask & ~self.is_right
-        n_groups = len(np.unique(self.groups[mask]))
+        n_groups = len(np.unique(self.units[mask]))
         share = is_wrong.sum() / max(1, mask.sum())
-        return n_groups, max(len(np.unique(self.groups[is_wrong])), math.ceil(n_groups * share))
+        return n_groups, max(len(np.unique(self.units[is_wrong])), math.ceil(n_groups * share))
 
 
-def weighed(groups: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
-    """Weights, wrong weights and values of the pairs of value and group among the trials in *mask*, (pairs,) each.
+def weighed(units: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
+    """Weights, wrong weights and values of the pairs of value and unit among the trials in *mask*, (pairs,) each.
 
     A pair weighs the square root of its number of trials. Its wrong weight is the share of wrong trials of that, and at
     least 1 if any is wrong.
     """
-    width = int(groups.max()) + 1 if len(groups) else 1
+    width = int(units.max()) + 1 if len(units) else 1
     pairs, place, sizes = np.unique(  # (pairs,), (trials in mask,), (pairs,)
-        values[mask].astype(np.int64) * width + groups[mask], return_inverse=True, return_counts=True
+        values[mask].astype(np.int64) * width + units[mask], return_inverse=True, return_counts=True
     )
     n_wrong = np.bincount(place, weights=~is_right[mask], minlength=len(pairs))  # (pairs,)
     weights = np.sqrt(sizes)
@@ -117,6 +120,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
         rows=rows,
         references=reference,
         groups=of_rows,
+        units=np.where(verdicts > 0, columns.clusters[reference], int(columns.clusters.max(initial=0)) + 1 + of_rows),
         is_right=verdicts > 0,
         has_base=has_base[of_rows],
         gone=gone,
