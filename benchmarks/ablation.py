@@ -25,6 +25,7 @@ from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistic
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
 from dedup_crawler.rules.learning import hypotheses as hypothesis_makers
+from dedup_crawler.rules.learning import site_rules as site_learning
 from dedup_crawler.rules.learning.belief import expected_lost
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
@@ -121,6 +122,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", lambda links, belief: {}),),
+    "no rules about short lists": ((site_learning, "_of_short_lists", lambda *_: None),),
     "names of links only in the same place": ((site_rules, "names_among", lambda values: set()),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
@@ -131,6 +133,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "nothing is systematic": ((habits, "SYSTEMATIC_GROUPS", 10**9), (habits, "NEW_GROUPS", 10**9)),
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
     "groups of many values weigh one": ((trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
+    "groups that show one page count each": ((trials, "_units", lambda groups, is_right, pages: groups),),
     "printed values are no names": ((trials, "MATTERS_SHARE", 1.0),),
     "few values apply to all sections": ((RuleLearner, "_tested_sections", lambda learner, rows, known: {}),),
     "contradictions that lose no page count": ((RuleLearner, "_statistics", _all_wrong),),

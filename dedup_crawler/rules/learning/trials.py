@@ -120,13 +120,18 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
         rows=rows,
         references=reference,
         groups=of_rows,
-        units=np.where(verdicts > 0, columns.clusters[reference], int(columns.clusters.max(initial=0)) + 1 + of_rows),
+        units=_units(of_rows, verdicts > 0, columns.clusters[reference]),
         is_right=verdicts > 0,
         has_base=has_base[of_rows],
         gone=gone,
         gone_values=gone_values,
         beside=beside,
     )
+
+
+def _units(groups: Integers, is_right: Mask, pages: Integers) -> Integers:
+    """Numbers of the units of evidence, which differ for pages and merge groups."""
+    return np.where(is_right, pages, int(pages.max(initial=0)) + 1 + groups)
 
 
 def _settle_named(hypothesis: Hypothesis, verdicts: Integers, n_values: int, columns: UrlColumns) -> None:
