@@ -14,7 +14,7 @@ from command_line import run as dedup
 from dedup_crawler import load
 from dedup_crawler.labels.links import links_of
 from dedup_crawler.pages.records import Page
-from dedup_crawler.urls.link_names import MAX_BYTES, names_in, names_of_links
+from dedup_crawler.urls.link_names import MAX_BYTES, MAX_NAMES, names_in, names_of_links
 from dedup_crawler.urls.linked_on import MAX_SETS, LinkedOn
 from live_site import Answer, Site, crawl_content, walk
 from test_faults_exploration import SLOWLY, text
@@ -122,6 +122,7 @@ def test_pages_whose_links_cannot_be_read_are_not_known():
     link = b'<a href="/list?page=2">'
     assert names_in(b"") is names_in(b"no link") is names_in(link.decode().encode("utf-16")) is None
     assert names_in(link + b" " * MAX_BYTES) is None
+    assert names_in(b"".join(b"<a href=?%d=1>" % n for n in range(MAX_NAMES + 1))) is None
     assert names_in(b"href=" * 100_000) is not None  # in linear time
 
 

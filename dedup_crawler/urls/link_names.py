@@ -15,6 +15,8 @@ from dedup_crawler.urls.normal import normal_form
 
 MAX_BYTES = 1_000_000
 """Bytes of the longest page whose links are read."""
+MAX_NAMES = 500
+"""Most names of a page that are kept: a page may be made to fill the memory."""
 _HREF = re.compile(rb"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))""", re.IGNORECASE)
 _IGNORED = dict.fromkeys(map(ord, "\t\r\n"))
 _SEPARATOR = re.compile("[&;]")
@@ -35,7 +37,7 @@ def names_of_links(urls: Iterable[str]) -> frozenset[str]:
 
 
 def names_in(body: bytes) -> frozenset[str] | None:
-    """Query names of all links in the HTML of a page; None if it has no link, or is too long to be read.
+    """Query names of all links in the HTML of a page; None if it has no link, too many names, or is too long to be read.
 
     A few names too many, as of a spelling that browsers do not know, do no harm: a rule about short lists then says
     nothing.
@@ -43,7 +45,8 @@ def names_in(body: bytes) -> frozenset[str] | None:
     if len(body) > MAX_BYTES:
         return None
     links = {_decoded(b"".join(groups)) for groups in _HREF.findall(body)}
-    return names_of_links([*links, *map(unescape, links)]) if links else None
+    names = names_of_links([*links, *map(unescape, links)])
+    return names if links and len(names) <= MAX_NAMES else None
 
 
 def not_known(page: str) -> frozenset[str] | None:
