@@ -37,7 +37,7 @@ def names_of_links(urls: Iterable[str]) -> frozenset[str]:
 
 
 def names_in(body: bytes) -> frozenset[str] | None:
-    """Query names of all links in the HTML of a page; None if it has no link, too many names, or is too long to be read.
+    """Query names of all links in the HTML of a page; None if it has no link, too many names, or is too long.
 
     A few names too many, as of a spelling that browsers do not know, do no harm: a rule about short lists then says
     nothing.
