@@ -101,14 +101,14 @@ class FilteredCrawl:
         download(self.crawler, request)
 
     def note_link_names(self, response: Response | None) -> None:
-        """Note the query names of the links on a page, if a referrer rule may ask for them now or later."""
+        """Note the names in the links of a page, if a referrer rule may ask for them now or later."""
         if response is None:
             return
         page = normal_form(response.url)
         model = self.models.of(host_of(page))
         if self.learnt is None and (model is None or not model.looks_back):
             return
-        if (names := names_in(response.body)) is not None:
+        if (names := names_in(response.body, response.url)) is not None:
             self.linked_on.note_names(page, names)
 
     def go_on(self, coroutine: Coroutine[Any, Any, Any]) -> None:

@@ -119,8 +119,7 @@ class Canonicalizer(SavedModel):
     def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
 
-        All must be in normal form, and *url* on one of :attr:`hosts`. *names_of* gives the query names of the links on
-        a page.
+        All must be in normal form, and *url* on one of :attr:`hosts`. *names_of* gives the names in a page's links.
         """
         return None
 

@@ -1,15 +1,17 @@
-"""The query names of a page's links: a list that goes on has links with ``page=`` or ``start=``, a short list has none.
+"""The names in a page's links: a list that goes on has links with ``page=`` or ``/page/2``, a short list has none.
 
 A short list shows the same entries in every order, so a link to sort it leads back to it. Its URL does not say that it
-is short, but its links do.
+is short, but its links do. A name is that of a query, or a word before a number in the path: ``/page/N``, ``/page:N``.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from html import unescape
+from urllib.parse import urljoin
 
 from dedup_crawler.urls.normal import normal_form
 
@@ -17,35 +19,50 @@ MAX_BYTES = 1_000_000
 """Bytes of the longest page whose links are read."""
 MAX_NAMES = 500
 """Most names of a page that are kept: a page may be made to fill the memory."""
-_HREF = re.compile(rb"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))""", re.IGNORECASE)
+_VALUE = rb"""\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))"""
+_HREF = re.compile(rb"href" + _VALUE, re.IGNORECASE)
+_BASE = re.compile(rb"<base\s[^>]*?href" + _VALUE, re.IGNORECASE)
+_MAY_HAVE_NAME = re.compile(r"[?0-9]")
 _IGNORED = dict.fromkeys(map(ord, "\t\r\n"))
 _SEPARATOR = re.compile("[&;]")
+_NUMBERED = re.compile(r"/([^/:=0-9]{1,40}[/:=])[0-9]+(?![^/.;])")
 
 NamesOf = Callable[[str], "frozenset[str] | None"]
-"""URL of a page in normal form -> query names of its links; None if they are not known."""
+"""URL of a page in normal form -> names in its links; None if they are not known."""
 
 
 def names_of_links(urls: Iterable[str]) -> frozenset[str]:
-    """Query names of *urls*, with any separator.
+    """Names in *urls*, which are absolute and in normal form, with any separator of the query.
 
-    >>> sorted(names_of_links(["/list?q=a&page=2", "/list?q=a;sort%5B%5D=up", "/"]))
+    >>> sorted(names_of_links(["http://a.example/list?q=a&page=2", "http://a.example/?q=a;sort[]=up"]))
     ['page', 'q', 'sort[]']
+    >>> sorted(names_of_links(["http://a.example/list/page/2/", "http://a.example/tag:b/page:2"]))
+    ['/page/N', '/page:N']
     """
-    queries = {url.partition("?")[2].partition("#")[0] for url in urls}
+    paths, queries = set(), set()
+    for url in urls:
+        path, _, query = url.partition("#")[0].partition("?")
+        paths.add(path.partition("://")[2].partition("/")[2])
+        queries.add(query)
     names = {part.partition("=")[0] for query in queries for part in _SEPARATOR.split(query)}
-    return frozenset(sys.intern(_written(name)) for name in names if name)
+    words = {word for path in paths for word in _NUMBERED.findall(f"/{path}")}
+    return frozenset(map(sys.intern, [*filter(None, names), *(f"/{word}N" for word in words)]))
 
 
-def names_in(body: bytes) -> frozenset[str] | None:
-    """Query names of all links in the HTML of a page; None if it has no link, too many names, or is too long.
+def names_in(body: bytes, page: str) -> frozenset[str] | None:
+    """Names in all links of the HTML of a *page* (its URL); None if it has no link, too many names, or is too long.
 
     A few names too many, as of a spelling that browsers do not know, do no harm: a rule about short lists then says
     nothing.
     """
     if len(body) > MAX_BYTES:
         return None
-    links = {_decoded(b"".join(groups)) for groups in _HREF.findall(body)}
-    names = names_of_links([*links, *map(unescape, links)])
+    links = set(_values(_HREF, body))
+    for base in _values(_BASE, body):
+        page = _joined(page, base) or page
+        break
+    spelled = filter(_MAY_HAVE_NAME.search, {*links, *map(unescape, links)})
+    names = names_of_links(normal_form(_joined(page, link)) for link in spelled)
     return names if links and len(names) <= MAX_NAMES else None
 
 
@@ -54,13 +71,18 @@ def not_known(page: str) -> frozenset[str] | None:
     return None
 
 
-def _decoded(link: bytes) -> str:
-    try:
-        text = link.decode()
-    except UnicodeDecodeError:
-        text = link.decode("latin-1")
-    return text.translate(_IGNORED)
+def _values(pattern: re.Pattern[bytes], body: bytes) -> Iterator[str]:
+    for match in pattern.finditer(body):
+        link = b"".join(filter(None, match.groups()))
+        try:
+            text = link.decode()
+        except UnicodeDecodeError:
+            text = link.decode("latin-1")
+        yield text.translate(_IGNORED)
 
 
-def _written(name: str) -> str:
-    return normal_form(f"?{name}")[1:]
+def _joined(page: str, link: str) -> str:
+    """Return the absolute URL of a link; empty for a broken one."""
+    with suppress(ValueError):  # such as an unclosed bracket in the host
+        return urljoin(page, link.strip())
+    return ""

@@ -14,17 +14,17 @@ MAX_PAGES = 8
 """Most pages that are known of one link, such as one in the menu of all pages: the first ones."""
 
 MAX_SETS = 1_000
-"""Most different sets of query names that are kept once for all pages."""
+"""Most different sets of names that are kept once for all pages."""
 
 
 class LinkedOn:
-    """URL of a link -> URLs of the first pages that hold it; and page -> query names of its links. Bounded."""
+    """URL of a link -> URLs of the first pages that hold it; and page -> names in its links. Bounded."""
 
     def __init__(self, max_links: int = MAX_LINKS) -> None:
         self._max_links = max_links
         self._pages: dict[str, tuple[str, ...]] = {}
         self._numbers: dict[str, int] = {}  # pages whose links were seen, numbered
-        self._names: dict[str, frozenset[str]] = {}  # page -> query names of its links; most pages share one set
+        self._names: dict[str, frozenset[str]] = {}  # page -> names in its links; most pages share one set
         self._sets: dict[frozenset[str], frozenset[str]] = {}
         self._n_seen = 0
         self._n_lost = 0  # number of the latest page with a forgotten link
@@ -47,7 +47,7 @@ class LinkedOn:
                 known[url] = (*pages, page)
 
     def note_names(self, page: str, names: frozenset[str]) -> None:
-        """Note the query names of the links on a page, in normal form (:mod:`dedup_crawler.urls.link_names`)."""
+        """Note the names in the links of a page, whose URL is in normal form (:mod:`dedup_crawler.urls.link_names`)."""
         if len(self._names) >= self._max_links:
             del self._names[next(iter(self._names))]
         if len(self._sets) >= MAX_SETS:
@@ -55,7 +55,7 @@ class LinkedOn:
         self._names[page] = self._sets.setdefault(names, names)
 
     def names(self, page: str) -> frozenset[str] | None:
-        """Return the query names of the links on a page, in normal form; None if they are not known."""
+        """Return the names in the links of a page, whose URL is in normal form; None if they are not known."""
         return self._names.get(page)
 
     def lacks(self, page: str, url: str) -> bool:

@@ -161,7 +161,7 @@ class HostAlias:
 class ReferrerRule:
     """Links of one shape on pages of another shape lead back to the page that holds them (:meth:`Shapes.of_link`).
 
-    With *unless* only on pages without any link that has this query name, such as lists of a single page.
+    With *unless* only on pages without any link that has this name in it, such as lists of a single page.
     """
 
     referrer: Shape
@@ -171,10 +171,10 @@ class ReferrerRule:
     """Evidence in pages that hold such links."""
     n_urls: int
     unless: str = ""
-    """Query name; empty for a rule about all such pages."""
+    """Name in links (:mod:`dedup_crawler.urls.link_names`); empty for a rule about all such pages."""
 
     def holds_on(self, link_names: Set[str] | None) -> bool:
-        """Return True if the rule applies to a page whose links have these query names (None: not known)."""
+        """Return True if the rule applies to a page with these names in its links (None: not known)."""
         return not self.unless or (link_names is not None and self.unless not in link_names)
 
 
@@ -214,7 +214,7 @@ class HostLinks:
         return self.is_ordered and "&" in url and not is_sorted(url)
 
     def referrer_rule_of(self, url: str, referrer: str, link_names: Set[str] | None) -> ReferrerRule | None:
-        """The rule by which the link *url* on the page *referrer*, whose links have *link_names*, leads back to it."""
+        """The rule by which the link *url* on the page *referrer*, with *link_names* in its links, leads back to it."""
         rule = self.referrer_rules.get(self.shapes.of_link(referrer, url))
         return rule if rule is not None and rule.holds_on(link_names) else None
 

@@ -124,7 +124,7 @@ def learn_links(
 def _linked(
     crawl: HostCrawl, pages: Sequence[int], shapes: Shapes, place_of: Mapping[str, int]
 ) -> tuple[set[tuple[int, int]], dict[int, frozenset[str]]]:
-    """Links on a sample of the pages, as places of the page and of the link, crawled links only; and their query names.
+    """Links on a sample of the pages, as places of the page and of the link, crawled links only; and the names in them.
 
     The sample is taken from the kinds of URLs whose pages other URLs show as well: of each kind some of these pages,
     and as many others.

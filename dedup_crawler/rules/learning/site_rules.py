@@ -127,7 +127,7 @@ class Links:
     linked: Collection[tuple[int, int]]
     """Further links: place of a page, and of a URL that it links."""
     link_names: Mapping[int, Set[str]]
-    """Query names of all links on a page, for the pages whose links were read."""
+    """Names in all links of a page, for the pages whose links were read."""
     of_link: Callable[[int, int], tuple[Shape, Shape]]
     """Gives the shapes of a page and of a link on it, by their places."""
     shapes: Sequence[Shape]
@@ -180,7 +180,7 @@ def _wrong_at_first(links: Links, pairs: Sequence[tuple[int, int]]) -> tuple[int
 def _of_short_lists(
     links: Links, shapes: tuple[Shape, Shape], every: Sequence[tuple[int, int]], belief: Belief
 ) -> tuple[ReferrerRule, Sequence[tuple[int, int]]] | None:
-    """Learn a rule about the pages without any link that has a certain query name; None if that does not make it hold.
+    """Learn a rule about the pages without any link that has a certain name in it; None if that does not make it hold.
 
     A list that goes on has links to its further pages, and shows other entries in another order. Of several names, the
     one that leaves most pages is taken. Without any wrong page there is nothing that a name could tell.
