@@ -12,6 +12,7 @@ from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.pages.store import PageStore
 from live_site import Answer, Crawl, Site, crawl_content, needs_bare_asyncio, strip_query_model, walk
 from planted_forum import forum
+from test_faults_exploration import show
 
 SLOW_S = 0.6
 
@@ -264,6 +265,24 @@ def test_a_second_crawl_knows_what_the_first_one_fetched(tmp_path: Path):
         crawl = walk(site, tmp_path, **settings)
     assert crawl.stats["dedup/seen/restored"] == 3
     assert statuses(crawl, "/a?3", "/a?1", "/c?1") == [None, 200, 200]
+
+
+def test_a_second_crawl_compares_with_stored_pages_whose_urls_have_escapes(tmp_path: Path):
+    """Their normal form is another URL, which the site need not know; it is never asked for."""
+    with Site() as site:
+        site.robots()
+        for n in range(20):
+            for v in (1, 2):
+                show(site, f"/item%3A{n}?v={v}", n)
+        model = strip_query_model(tmp_path / "model", site.host)
+        settings = {"DEDUP_MODEL": model, "DEDUP_COLLECT": tmp_path / "pages.db", "DEDUP_EXPLORATION": 1}
+        site.page("/", *(f"/item%3A{n}?v=1" for n in range(20)))
+        walk(site, tmp_path, **settings)
+        site.page("/", *(f"/item%3A{n}?v=2" for n in range(20)))
+        crawl = walk(site, tmp_path, **settings)
+        assert [path for path in site.asked if path.startswith("/item:")] == []
+    assert crawl.stats["dedup/explored/agree"] == 20
+    assert "dedup/explored/owners" not in crawl.stats
 
 
 def test_our_spider_keeps_pages_that_redirect_to_themselves(tmp_path: Path):

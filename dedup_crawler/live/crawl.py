@@ -129,14 +129,15 @@ class FilteredCrawl:
         n_pages = 0
         write_pages(self.crawler)
         try:
-            for url in map(normal_form, earlier_urls(self.database)):
+            for asked in earlier_urls(self.database):
+                url = normal_form(asked)
                 n_pages += 1
                 if self.models.of(host_of(url)) is not None:
                     if n_earlier is not None and n_pages > n_earlier:
                         self.explorer.fetched.add(url)
                     form, rules = self.models.form_of(url)
                     self.seen.restore(form, owner_tag(url), self.codes.code_of(rules))
-                    self.report.restored(form, url)
+                    self.report.restored(form, asked)  # as it was fetched: its page is stored under this URL
         except StoreError as error:
             self.report.warn(f"{error}; the filter does not know the pages of earlier crawls.")
         return n_pages
