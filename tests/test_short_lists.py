@@ -15,7 +15,7 @@ from command_line import run as dedup
 from dedup_crawler import load
 from dedup_crawler.labels.links import links_of
 from dedup_crawler.pages.records import Page
-from dedup_crawler.urls.link_names import MAX_BYTES, MAX_NAMES, names_in, names_of_links
+from dedup_crawler.urls.link_names import MAX_BYTES, MAX_LINKS, MAX_NAMES, names_in, names_of_links
 from dedup_crawler.urls.linked_on import MAX_SETS, LinkedOn
 from dedup_crawler.urls.normal import normal_form
 from live_site import Answer, Site, crawl_content, walk
@@ -139,8 +139,10 @@ def test_pages_whose_links_cannot_be_read_are_not_known():
     link = b'<a href="/list?page=2">'
     assert names_in(b"", PAGE) is names_in(b"no link", PAGE) is names_in(link.decode().encode("utf-16"), PAGE) is None
     assert names_in(link + b" " * MAX_BYTES, PAGE) is None
+    assert names_in(b"".join(b"<a href=?page=%d>" % n for n in range(MAX_LINKS + 1)), PAGE) is None
     assert names_in(b"".join(b"<a href=?%d=1>" % n for n in range(MAX_NAMES + 1)), PAGE) is None
-    assert names_in(b"href=" * 100_000, PAGE) is not None  # in linear time
+    for hostile in (b"href=", b"<base ", b"<base href='", b"href   "):  # in linear time
+        names_in(hostile * (MAX_BYTES // len(hostile)), PAGE)
 
 
 texts = st.text("ab2?&;=:#%5B '\"<>/\\.", max_size=14)

@@ -12,9 +12,7 @@ import lxml.html
 from dedup_crawler.labels.lines import content_kind, decode
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-
-MAX_BYTES = 1_000_000
-"""Bytes of the longest page whose links are read: hundreds of pages are read for one model."""
+from dedup_crawler.urls.link_names import MAX_BYTES
 
 
 def links_of(page: Page) -> Iterator[str]:

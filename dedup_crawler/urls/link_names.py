@@ -16,12 +16,13 @@ from urllib.parse import urljoin
 from dedup_crawler.urls.normal import normal_form
 
 MAX_BYTES = 1_000_000
-"""Bytes of the longest page whose links are read."""
+"""Bytes of the longest page whose links are read: hundreds of pages are read for one model."""
+MAX_LINKS = 10_000
+"""Most different links of a page that are read, in a tenth of a second or so."""
 MAX_NAMES = 500
 """Most names of a page that are kept: a page may be made to fill the memory."""
-_VALUE = rb"""\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))"""
-_HREF = re.compile(rb"href" + _VALUE, re.IGNORECASE)
-_BASE = re.compile(rb"<base\s[^>]*?href" + _VALUE, re.IGNORECASE)
+_HREF = re.compile(rb"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))""", re.IGNORECASE)
+_BASE = re.compile(rb"<base\s", re.IGNORECASE)
 _MAY_HAVE_NAME = re.compile(r"[?0-9]")
 _IGNORED = dict.fromkeys(map(ord, "\t\r\n"))
 _SEPARATOR = re.compile("[&;]")
@@ -50,20 +51,20 @@ def names_of_links(urls: Iterable[str]) -> frozenset[str]:
 
 
 def names_in(body: bytes, page: str) -> frozenset[str] | None:
-    """Names in all links of the HTML of a *page* (its URL); None if it has no link, too many names, or is too long.
+    """Names in all links of the HTML of a *page* (its URL); None without links, or for a page that was made to be long.
 
     A few names too many, as of a spelling that browsers do not know, do no harm: a rule about short lists then says
     nothing.
     """
     if len(body) > MAX_BYTES:
         return None
-    links = set(_values(_HREF, body))
-    for base in _values(_BASE, body):
-        page = _joined(page, base) or page
-        break
+    links = set(_hrefs(body))
+    if not 0 < len(links) <= MAX_LINKS:
+        return None
+    page = _joined(page, _base_of(body)) or page
     spelled = filter(_MAY_HAVE_NAME.search, {*links, *map(unescape, links)})
     names = names_of_links(normal_form(_joined(page, link)) for link in spelled)
-    return names if links and len(names) <= MAX_NAMES else None
+    return names if len(names) <= MAX_NAMES else None
 
 
 def not_known(page: str) -> frozenset[str] | None:
@@ -71,8 +72,18 @@ def not_known(page: str) -> frozenset[str] | None:
     return None
 
 
-def _values(pattern: re.Pattern[bytes], body: bytes) -> Iterator[str]:
-    for match in pattern.finditer(body):
+def _base_of(body: bytes) -> str:
+    """Return the link of the first ``<base>`` with one; empty without. Its end is searched once, in linear time."""
+    start = 0
+    while (tag := _BASE.search(body, start)) is not None and (end := body.find(b">", tag.end())) >= 0:
+        if base := next(_hrefs(body[tag.start() : end]), ""):
+            return base
+        start = end
+    return ""
+
+
+def _hrefs(body: bytes) -> Iterator[str]:
+    for match in _HREF.finditer(body):
         link = b"".join(filter(None, match.groups()))
         try:
             text = link.decode()

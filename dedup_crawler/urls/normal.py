@@ -90,7 +90,6 @@ def places_by_host(urls: Iterable[str]) -> dict[str, list[int]]:
     return places
 
 
-@lru_cache(1_000)
 def _normal_authority(scheme: str, authority: str) -> str:
     user, at, host = authority.rpartition("@")
     if (match := _HOST_AND_PORT.fullmatch(host)) is None:
