@@ -61,6 +61,7 @@ class Answers:
         self._adopt(request)
         forms = marks.forms_of(request)
         explores = request.meta.get(marks.EXPLORES)
+        self._note_redirects(request)
         if not forms and explores is None:
             if response.status < 300:
                 self._explorer.passed(request, response)
@@ -121,6 +122,7 @@ class Answers:
 
     async def led_to_seen(self, request: Request) -> None:
         """Let the page of a seen form answer for a dropped request, if that is the target of a redirect."""
+        self._note_redirects(request)
         form = request.meta.get(marks.LEADS_TO)
         sources = marks.forms_of(request)
         if form is None or not sources:
@@ -151,6 +153,12 @@ class Answers:
         if marks.is_decided(request) and not marks.is_decided(request, self._crawl.name):
             self._explorer.fetched.add(normal_form(request.url))
 
+    def _note_redirects(self, request: Request) -> None:
+        """Note the URLs that redirected to *request*: they were answered, and need not be fetched again."""
+        if marks.is_redirected(request):
+            for url in request.meta["redirect_urls"]:
+                self._explorer.fetched.add(normal_form(url))
+
     async def failed(self, request: Request, *, is_ignored: bool = False) -> None:
         """Release the forms of *request*: it failed, got no usable answer, or a component ignored it (*is_ignored*)."""
         self._adopt(request)
@@ -174,6 +182,7 @@ class Answers:
         is_redirected = marks.is_redirected(request)
         if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
             return
+        self._note_redirects(request)
         self._explorer.swallowed(request)
         self._switch_off_failing()
         forms = marks.forms_of(request)
@@ -283,8 +292,8 @@ class Answers:
         return self.send(requests, marks.SUBSTITUTE)
 
     def _send_alternatives(self, forms: Iterable[bytes]) -> int:
-        """Send a dropped request of each form, if one is kept."""
-        kept = map(self._explorer.alternatives.take, forms)
+        """Send a dropped request of each form, if one is kept whose URL was not fetched meanwhile."""
+        kept = map(self._explorer.take_alternative, forms)
         return self._send_substitutes([request for request in kept if request is not None])
 
     def _request_of(self, each: Request | str) -> Request | None:

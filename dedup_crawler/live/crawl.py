@@ -129,8 +129,12 @@ class FilteredCrawl:
         n_pages = 0
         write_pages(self.crawler)
         try:
-            for asked in earlier_urls(self.database):
+            for asked, status in earlier_urls(self.database):
                 url = normal_form(asked)
+                if status >= 300:  # a redirect shows no page
+                    if n_earlier is not None and n_pages >= n_earlier:
+                        self.explorer.fetched.add(url)
+                    continue
                 n_pages += 1
                 if self.models.of(host_of(url)) is not None:
                     if n_earlier is not None and n_pages > n_earlier:

@@ -80,17 +80,17 @@ def _database(crawler: Crawler, options: Options) -> str | None:
     return str(Path(folder) / _NAME)
 
 
-def earlier_urls(database: str) -> Iterator[str]:
-    """Yield the URLs of *database* with a good answer (status below 300: a redirect shows no page), in crawl order.
+def earlier_urls(database: str) -> Iterator[tuple[str, int]]:
+    """Yield the URLs of *database* that were answered with a page or a redirect, each with its status, in crawl order.
 
     StoreError if the database does not exist or cannot be read.
     """
     from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
 
     with PageStore(database, create=False) as store:
-        for page in store.labelled_pages():
-            if page.status < 300:
-                yield page.url
+        for page in store.page_facts():
+            if page.status < 400:
+                yield page.url, page.status
 
 
 class EarlierPages:

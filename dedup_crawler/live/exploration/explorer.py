@@ -69,8 +69,8 @@ class Explorer:
         """Rows of consecutive answers that are alike."""
         self._credit: dict[str, float] = {}  # least tested rule of a would-be drop -> tests that it is owed
         self.fetched = UrlSet()
-        """URLs in normal form that were sent as tests, or fetched before their rules were learnt: another link to them
-        is dropped for good, without a test."""
+        """URLs in normal form that were sent as tests, led to another page, or were fetched before their rules were
+        learnt: another link to them is dropped for good, without a test."""
         self._queued = UrlSet()
         """URLs with a request in Scrapy's queue, which its dupefilter prefers to a test."""
         self._dropped = UrlSet()
@@ -136,6 +136,13 @@ class Explorer:
         self._reservoir.add(rules, kept, question.digest, is_new=url not in self._looked_at)
         self._ever_dropped.add(url)
         self.alternatives.add(question.digest, url, kept)
+
+    def take_alternative(self, form: bytes) -> Kept | None:
+        """Remove and return the oldest dropped request of a form whose URL was not fetched since it was dropped."""
+        while (kept := self.alternatives.take(form)) is not None:
+            if normal_form(url_of_kept(kept)) not in self.fetched:
+                return kept
+        return None
 
     def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
