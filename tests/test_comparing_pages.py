@@ -90,6 +90,27 @@ def test_what_differs_as_the_addresses_do_is_left_out():
     assert judged(pages, [("/old-name", "/new-name")]) == [Verdict.NAMED]
 
 
+def test_days_that_only_one_of_two_orders_prints_are_no_difference():
+    """A thread prints the day where it changes: in the order of replies more often than in the order of time."""
+    pages, _ = blog()
+    for thread in range(1, 29):
+        title, lines = article(f"thread {thread}")
+        again = [f"{thread} Oct"] * (thread % 7 == 0)
+        pages += [page(f"/thread/{thread}", title, *lines, f"{thread} Oct", "30 Oct", *again)]
+        pages += [page(f"/thread/{thread}?sort=date", title, *lines, f"{thread} Oct", "30 Oct")]
+    asked = [(f"/thread/{thread}", f"/thread/{thread}?sort=date") for thread in range(1, 29)]
+
+    assert set(judged(pages, asked)) == {SAME}
+
+
+def test_pages_with_a_date_in_common_have_much_in_common():
+    """A short page has little but its date: that is rare on the site, and both URLs show it."""
+    pages, _ = blog()
+    pages += [page(f"/changes/42{end}", "Change 42", "Nov 28, 2026", "Anna") for end in ("", "/src")]
+
+    assert judged(pages, [("/changes/42", "/changes/42/src")]) == [SAME]
+
+
 def test_a_redirect_shows_what_it_leads_to():
     """A redirect is compared as its target; it is silent if the target was not crawled."""
     pages, _ = blog()

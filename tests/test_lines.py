@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dedup_crawler.labels.clusters import is_near
-from dedup_crawler.labels.lines import MEDIA, digest, is_reordered, line_facts, lines_of, n_words
+from dedup_crawler.labels.lines import MEDIA, WHEN, digest, is_reordered, line_facts, lines_of, masked_clock, n_words
 from dedup_crawler.labels.signatures import Signature, SitePages
 from label_pages import LONG, TEXT, page
 
@@ -75,3 +77,18 @@ def test_one_moved_line_is_not_a_reordering() -> None:
     """A mark at another place says which branch of a tree is open: another page."""
     assert not is_reordered(["x", "mark", "a", "b", "end"], ["x", "a", "b", "mark", "end"])
     assert not is_reordered(["a", "b", "mark"], ["mark", "a", "b"])
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["2026-11-28", "28/11/2026", "28 Nov", "28 Nov 2026", "28-Nov-2026", "28 November", "March 5", "Sept. 4th, 2026"],
+)
+def test_dates_with_a_day(date: str) -> None:
+    """In digits or with the English name of the month, with or without the year."""
+    assert masked_clock(f"Written on {date} by Anna") == f"Written on {WHEN} by Anna"
+
+
+@pytest.mark.parametrize("text", ["November 2026", "2 marches", "page 7 mayor", "in May", "12 decisions", "Mark 3"])
+def test_months_without_a_day_and_other_words_are_no_dates(text: str) -> None:
+    """The name of a month alone names an archive, say."""
+    assert masked_clock(text) is text

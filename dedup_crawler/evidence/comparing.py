@@ -194,8 +194,8 @@ class PageEvidence:
             differences.lines(shared, one, other) if shared else (),
             differences.is_named(only, one, other),
             differences.says_more(only, one, other),
-            digests.n_words(own),
-            sum(len(digests.words(line)) * differences.rarity(line) for line in own),
+            sum(map(digests.n_written, own)),
+            sum(digests.n_written(line) * differences.rarity(line) for line in own),
         )
 
     def _frame_of_time(self, place: int) -> frozenset[int]:

@@ -39,10 +39,18 @@ _HTML_START = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECAS
 _COUNT = re.compile(r" ?[(\[]\d{1,9}[)\]]$")
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
+_YEAR = r"(?:(?:,?\s|-)\d{4})?\b"
 _TIME = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?",
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?"
+    rf"|{_DAY}[\s-]{_MONTH}{_YEAR}|\b{_MONTH}\s{_DAY}\b{_YEAR}",
     re.IGNORECASE,
 )
+"""Dates with a day, in digits or with the English name of the month (as in RFC 5322), and times of day."""
 _UNIT = r"(?:second|sec|minute|min|hour|hr|day|week|month|year|yr|[smhdwy])s?\b\.?"
 _AMOUNT = rf"(?:(?<!\d)\d{{1,6}}|\ba|\ban|\bone|\ba few)[ \xa0]{{0,3}}{_UNIT}"
 _AGO = re.compile(
@@ -55,7 +63,9 @@ _AGO = re.compile(
 Text may stand before them without a space, as in "Anna5 minutes ago": a line joins elements.
 """
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
-_MAY_BE_CLOCK = re.compile(r"\d(?:[-/.:]\d|\s?[ms])", re.IGNORECASE).search  # part of every _TIME and _DURATION
+_MAY_BE_CLOCK = re.compile(
+    r"\d(?:[-/.:]\d|\s?[ms]|(?:st|nd|rd|th)?[\s-][jfasond])|[bceghlnprtvy]\.?\s\d", re.IGNORECASE
+).search  # part of every _TIME and _DURATION
 
 
 class LineFacts(NamedTuple):
