@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -205,10 +206,7 @@ def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, s
 
 
 def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path: Path):
-    """
-    From some page on a site answers with a log-in form: the earlier model stays, and the line gives the reason; a
-    later crawl behind the wall alone does not replace it either.
-    """
+    """From some page on a site answers with a log-in form: the earlier model stays, and the line gives the reason."""
     refit(str(crawled), tmp_path)
     digest = model_digest(tmp_path / "forum.example")
 
@@ -219,6 +217,19 @@ def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path
     assert "240 URLs show one page" in line
     assert str(tmp_path / "forum.example") in line
     assert model_digest(tmp_path / "forum.example") == digest
+
+
+def test_a_page_with_many_urls_is_no_wall(crawled: Path, tmp_path: Path):
+    """Half of the later URLs show one page, such as a file at many revisions: the new model replaces the old one."""
+    refit(str(crawled), tmp_path)
+    n_before = len(pages())
+    often = [each if n < n_before or n % 2 else pages()[0] for n, each in enumerate(pages(120))]
+    again = [replace(each, url=old.url) for each, old in zip(often, pages(120), strict=True)]
+
+    report = refit(str(written(tmp_path / "often.db", again)), tmp_path)
+
+    assert report.refused == []
+    assert report.learnt == [str(tmp_path / "forum.example")]
 
 
 def test_a_model_learnt_from_more_pages_stays(crawled: Path, walled: Path, tmp_path: Path):

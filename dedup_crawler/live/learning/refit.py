@@ -3,12 +3,14 @@
 The texts of the pages are written to the crawl's database, a hundred at a time, so that no page is read twice however
 often the crawl learns. Clusters stay in memory, because each new page may change them.
 
-A new model replaces an existing one if it was learnt from at least as many pages, unless one page has swallowed the
-crawl (:mod:`~dedup_crawler.live.learning.objections`).
+A new model replaces an existing one if it was learnt from at least as many pages, unless nearly all later URLs show one
+page, such as a log-in form or a captcha. Its labels teach no wrong rule, because one cluster is one piece of evidence
+however large it is, but they contradict right rules.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
@@ -20,7 +22,6 @@ from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.links import stored_links
 from dedup_crawler.labels.main_text import clean_pages
 from dedup_crawler.live.learning.learner import RefitReport
-from dedup_crawler.live.learning.objections import swallowing_cluster
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData
@@ -29,6 +30,10 @@ from dedup_crawler.urls.normal import normal_form, places_by_host
 
 METHOD = "verified"
 _MAX_HOSTS = 1000  # those with most pages; a crawl of the whole web may have any number
+_NEARLY_ALL = 0.9
+"""Share (0-1) of the later URLs of a site that show one page if this has swallowed the crawl;"""
+_MIN_LATER = 20
+"""least number of later URLs."""
 _SHOWN_LENGTH = 120
 
 
@@ -109,12 +114,12 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
 
 def _objection(old: Canonicalizer, data: TrainingData) -> str | None:
     """Return the reason why a model of this *data* must not replace *old*, if any."""
-    found = swallowing_cluster(data.urls, data.clusters, old.n_urls_)
-    if found is not None:
-        cluster, n_urls = found
-        urls = [url for url, its_cluster in zip(data.urls, data.clusters, strict=True) if its_cluster == cluster]
-        return f"{n_urls} URLs show one page, {_short(normal_form(urls[-1]))}. Does the site ask to log in by now?"
-    return None
+    later = range(old.n_urls_ if old.n_urls_ < len(data.urls) else 0, len(data.urls))
+    cluster, n_urls = Counter(data.clusters[place] for place in later).most_common(1)[0]
+    if len(later) < _MIN_LATER or n_urls <= _NEARLY_ALL * len(later):
+        return None
+    url = next(data.urls[place] for place in reversed(later) if data.clusters[place] == cluster)
+    return f"{n_urls} URLs show one page, {_short(normal_form(url))}. Does the site ask to log in by now?"
 
 
 def _model_in(place: Path) -> Canonicalizer | None:
