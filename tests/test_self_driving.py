@@ -110,16 +110,20 @@ def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Pa
     assert n_topics_asked < 2 * N_TOPICS - N_TOPICS // 4
 
 
-def test_a_page_that_was_fetched_before_its_rule_was_known_tests_nothing(tmp_path: Path):
+@pytest.mark.parametrize("redirects", [False, True], ids=["pages", "redirects"])
+def test_a_page_that_was_fetched_before_its_rule_was_known_tests_nothing(tmp_path: Path, redirects: bool):
     """
-    The model comes when all topics were fetched, with and without their sessions. Then pages link to the same URLs
-    again, which the new rule drops. Nothing is saved by that, and nothing is learnt by fetching them once more.
+    The model comes when all topics were fetched, with and without their sessions, which may redirect to the others.
+    Then pages link to the same URLs again, which the new rule drops. Nothing is saved by that, and nothing is learnt by
+    fetching them once more.
     """
     models = tmp_path / "crawl.models"
     late = [f"/late?n={n}" for n in range(20)]
     with PatientSite(2 * N_TOPICS + 26, models) as site:  # robots.txt and pages that are fetched twice are among these
         build(site)
         sessions = [path for path in site.answers if "&sid=" in path]
+        for path in sessions if redirects else ():
+            site.redirect(path, path.partition("&")[0])
         hrefs = "".join(f'<a href="{path.replace("&", "&amp;")}">again</a>' for path in sessions)
         for path, onward in pairwise(late):
             site.page(path, onward, html=f"<p>{path} {hrefs}</p>")
@@ -129,7 +133,7 @@ def test_a_page_that_was_fetched_before_its_rule_was_known_tests_nothing(tmp_pat
         crawl = walk_and_learn(
             site,
             tmp_path,
-            2 * N_TOPICS + 10,
+            (1 if redirects else 2) * N_TOPICS + 8,
             DEDUP_EXPLORATION="0.02",
             DEPTH_PRIORITY=1,
             SCHEDULER_MEMORY_QUEUE="scrapy.squeues.FifoMemoryQueue",
