@@ -25,6 +25,8 @@ MAX_ROUNDS = 3
 """Most rounds through all hypotheses: a believed rule may reveal others."""
 MIN_TESTED = 2
 """Smallest number of right trials at a path length, for a rule to be about paths of that length."""
+KIND_SHARE = 0.01
+"""Smallest share (0-1) of the URLs with an extension; a rarer one is a name with a dot."""
 STEPS = (
     *((stage, depth) for depth in range(MAX_DEPTH + 1) for stage in range(STAGES - 1)),
     *((STAGES - 1, depth) for depth in range(MAX_DEPTH + 1)),
@@ -166,14 +168,14 @@ class RuleLearner:
         return self._of_observed_kinds(rule, rows, touched)
 
     def _of_observed_kinds(self, rule: Rule, rows: Integers, touched: Set[str]) -> Rule:
-        """Exclude file extensions that some URLs have and no right trial has, such as feeds."""
+        """Exclude file extensions that many URLs have and no right trial has, such as feeds."""
         column = self.columns.columns.get("ext")
         if column is None or "ext" in touched | rule.context.keys() | rule.absent:
             return rule
         tested = np.unique(column.numbers[rows])
         n_urls = np.bincount(column.numbers[column.numbers >= 0], minlength=len(column.values))
         n_urls[tested[tested >= 0]] = 0
-        if not (n_urls >= MIN_URLS).any() or not len(tested):
+        if not (n_urls >= max(MIN_URLS, KIND_SHARE * len(self.columns))).any() or not len(tested):
             return rule
         if tested[-1] < 0:
             return replace(rule, absent=rule.absent | {"ext"})
