@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+
 import pytest
 
 from dedup_crawler.labels.clusters import is_near
@@ -86,6 +88,14 @@ def test_one_moved_line_is_not_a_reordering() -> None:
 def test_dates_with_a_day(date: str) -> None:
     """In digits or with the English name of the month, with or without the year."""
     assert masked_clock(f"Written on {date} by Anna") == f"Written on {WHEN} by Anna"
+
+
+@pytest.mark.parametrize("day", ["3", "3rd", "21st", "05"])
+@pytest.mark.parametrize("month", [*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Feb."])
+def test_dates_of_all_months(month: str, day: str) -> None:
+    """Each name and abbreviation, before and after the day."""
+    for date in (f"{day} {month}", f"{day}-{month}", f"{month} {day}", f"{day} {month} 2026", f"{month} {day}, 2026"):
+        assert masked_clock(f"Written {date}, by Anna") == f"Written {WHEN}, by Anna"
 
 
 @pytest.mark.parametrize("text", ["November 2026", "2 marches", "page 7 mayor", "in May", "12 decisions", "Mark 3"])

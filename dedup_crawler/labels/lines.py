@@ -44,7 +44,7 @@ _MONTH = (
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
-_YEAR = r"(?:(?:,?\s|-)\d{4})?\b"
+_YEAR = r"(?:(?:,?\s|-)\d{4}\b)?"
 _TIME = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?"
     rf"|{_DAY}[\s-]{_MONTH}{_YEAR}|\b{_MONTH}\s{_DAY}\b{_YEAR}",
@@ -64,7 +64,7 @@ Text may stand before them without a space, as in "Anna5 minutes ago": a line jo
 """
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
 _MAY_BE_CLOCK = re.compile(
-    r"\d(?:[-/.:]\d|\s?[ms]|(?:st|nd|rd|th)?[\s-][jfasond])|[bceghlnprtvy]\.?\s\d", re.IGNORECASE
+    r"\d(?:[-/.:]\d|\s?[ms]|(?:st|nd|rd|th)?[\s-][jfmasond])|[bceghlnprtvy]\.?\s\d", re.IGNORECASE
 ).search  # part of every _TIME and _DURATION
 
 
