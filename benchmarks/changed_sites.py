@@ -18,7 +18,7 @@ from pathlib import Path
 from generalization import fitted, row
 from recorded import ALL_NAMES, TRAINED, labelled_pages, site
 
-from dedup_crawler.live.comparing.reloads import FIRST_PAGE, GROWTH
+from dedup_crawler.live.exploration.reloads import FIRST_PAGE, GROWTH
 from dedup_crawler.pages.records import LabelledPage, ReloadedText
 from dedup_crawler.pages.rotating import RotatingText
 

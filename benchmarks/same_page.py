@@ -22,8 +22,8 @@ from usage import arguments
 
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evidence.growing_text import GrowingText
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.same_page import read, same_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.same_page import read, same_page
 from dedup_crawler.pages.store import PageStore
 
 N_PAIRS = 1500

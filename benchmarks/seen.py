@@ -118,7 +118,7 @@ def measure_dupefilter(n_forms: int) -> dict[str, float]:
 
 async def measure_set(kind: str, n_forms: int, batch: int, folder: Path) -> dict[str, float]:
     """Claim and confirm every form, at most a million, then claim each by another URL."""
-    from dedup_crawler.live.seen.opening import open_seen
+    from dedup_crawler.live.seen.memory import open_seen
     from dedup_crawler.live.seen.protocol import Claim
 
     server = start_redis(folder, is_packed="packed" in kind) if kind.startswith("redis") else None

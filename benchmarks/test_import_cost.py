@@ -19,7 +19,7 @@ PROGRAM = "import {modules}; print(open('/proc/self/status').read().split('VmRSS
         "sys",
         "dedup_crawler",
         "scrapy.crawler",
-        "scrapy.crawler, dedup_crawler.live.addon, dedup_crawler.live.middleware",
+        "scrapy.crawler, dedup_crawler.live.middleware, dedup_crawler.live.middleware",
     ],
     ids=["python", "dedup_crawler", "scrapy", "scrapy-and-the-filter"],
 )

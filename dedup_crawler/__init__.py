@@ -20,9 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dedup_crawler.live.addon import Addon
-    from dedup_crawler.live.middleware import DuplicateFilterMiddleware
-    from dedup_crawler.live.spider_middleware import DuplicateFilterSpiderMiddleware
+    from dedup_crawler.live.middleware import Addon, DuplicateFilterMiddleware, DuplicateFilterSpiderMiddleware
     from dedup_crawler.methods import load_model as load
 
 __version__ = "0.1.0"
@@ -31,9 +29,9 @@ __all__ = ["Addon", "DuplicateFilterMiddleware", "DuplicateFilterSpiderMiddlewar
 
 
 _PLACES = {
-    "Addon": ("dedup_crawler.live.addon", "Addon"),
+    "Addon": ("dedup_crawler.live.middleware", "Addon"),
     "DuplicateFilterMiddleware": ("dedup_crawler.live.middleware", "DuplicateFilterMiddleware"),
-    "DuplicateFilterSpiderMiddleware": ("dedup_crawler.live.spider_middleware", "DuplicateFilterSpiderMiddleware"),
+    "DuplicateFilterSpiderMiddleware": ("dedup_crawler.live.middleware", "DuplicateFilterSpiderMiddleware"),
     "load": ("dedup_crawler.methods", "load_model"),
 }
 

@@ -15,8 +15,7 @@ from pathlib import Path
 import click
 
 from dedup_crawler.cli import main as dedup_crawler
-from dedup_crawler.live.options import known_settings
-from dedup_crawler.live.telling.names import META_KEYS, STATS
+from dedup_crawler.live.options import META_KEYS, STATS, known_settings
 from dedup_crawler.methods import METHODS
 
 DOCS = Path(__file__).resolve().parent

@@ -39,8 +39,8 @@ PYTHON = [sys.executable, "-W", "error::DeprecationWarning"]
 _HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlier ones also import a reactor
 _MAX_REQUEST = 2**17
 _OURS = (
-    *("live.addon", "live.duplicate_filter", "live.spider_middleware", "live.collecting.collector"),
-    *("live.comparing.same_page", "live.seen.sqlite", "live.seen.redis_link"),
+    *("live.middleware", "live.collecting.collector"),
+    *("live.exploration.same_page", "live.seen.sqlite", "live.seen.redis_link"),
     *("labels.html", "evidence.comparing", "evidence.growing_text"),
     *("cli", "pages.store", "methods.baselines", "methods.verified.method", "evidence.labelling", "labels.published"),
     *("rules.learning.host_crawl", "evaluation.comparison", "pages.serving"),

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from pathlib import Path
 
-from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.memory import open_seen
 from dedup_crawler.live.seen.protocol import Claim, SeenSet, Standing, form_digest, owner_tag
 
 N_FORMS = 400

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from typing import NamedTuple
 
-from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.memory import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
 
 NEW, OWN, OWN_SEEN, AWAITED, SEEN = Standing

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dedup_crawler.live.exploration import value_tests
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.live.exploration.rule_life import FEW_VALUES, MAX_WAITING
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.report.making import ReportInput, make_report
@@ -92,7 +92,7 @@ def evidence_of() -> RuleEvidence:
 def test_each_new_value_is_tested_until_enough_were_right():
     """A value under test is not tested twice; after ten right values the next one needs no test."""
     evidence = evidence_of()
-    for value in range(value_tests.FEW_VALUES):
+    for value in range(FEW_VALUES):
         names = ("c", f"c={value:02x}")
         assert rate(evidence, *names) > 0.9
         assert not evidence.is_verified(names[1:])
@@ -107,7 +107,7 @@ def test_each_new_value_is_tested_until_enough_were_right():
 def test_drops_that_could_not_all_be_kept_are_sent():
     """While thousands of drops wait for the tests of values, further links are fetched."""
     evidence = evidence_of()
-    for _ in range(value_tests.MAX_WAITING):
+    for _ in range(MAX_WAITING):
         evidence.dropped(("c", "c=01"))
     assert rate(evidence, "c", "c=02") == 1
 

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration import comparisons
 from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.covered_tests import MAX_WAITING, PATIENCE, CoveredTests
 from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
-from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, shown_texts
+from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, says_nothing, shown_texts
 from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, MAX_LEFT, AlikeAnswers, forms_left
-from dedup_crawler.live.walls.walls import says_nothing
 
 HTML = "text/html; charset=utf-8"
 

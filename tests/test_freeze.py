@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from costs import at_most
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.walls.freeze import SAMPLE, WINDOW, SiteFreeze, WatchedPage, page_signature
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.shown_text import page_signature
+from dedup_crawler.live.walls.freeze import SAMPLE, WINDOW, SiteFreeze, WatchedPage
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.imports.warc_pages import read_warc
 

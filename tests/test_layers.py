@@ -113,7 +113,7 @@ def test_a_filtered_crawl_imports_no_learner(tmp_path):
     folder = make_method("verified").fit(crawl.urls, crawl.clusters).save(tmp_path / "model")
     code = (
         "import sys\nfrom dedup_crawler import Addon, DuplicateFilterMiddleware, DuplicateFilterSpiderMiddleware\n"
-        "from dedup_crawler.live.models.model_shelf import ModelShelf\n"
+        "from dedup_crawler.live.models.live_models import ModelShelf\n"
         f"model = ModelShelf({str(folder)!r}).of({host_of(crawl.urls[0])!r})\n"
         f"print(len({{model.canonicalize(url) for url in {crawl.urls!r}}}))\n"
         "learners = ('numpy', 'dedup_crawler.rules.learning.host_crawl', 'dedup_crawler.methods.miners')\n"
@@ -143,7 +143,7 @@ def test_only_one_folder_knows_spark():
 def test_a_seen_set_costs_what_it_needs():
     """The set in memory loads neither SQLAlchemy, Redis nor numpy; the others only their own library."""
     code = (
-        "import sys\nfrom pathlib import Path\nfrom dedup_crawler.live.seen.opening import open_seen\n"
+        "import sys\nfrom pathlib import Path\nfrom dedup_crawler.live.seen.memory import open_seen\n"
         "def loaded(): return [name for name in ('sqlalchemy', 'redis', 'numpy') if name in sys.modules]\n"
         "open_seen(None, None); print(loaded())\nopen_seen(None, Path('.')); print(loaded())\n"
     )

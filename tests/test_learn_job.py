@@ -17,7 +17,7 @@ import pytest
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.labelling import label_store
-from dedup_crawler.live.learning.refit import refit
+from dedup_crawler.live.models.refit import refit
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import model_digest
 from dedup_crawler.pages.records import Page
@@ -29,10 +29,10 @@ from recordings import PYTHON
 MAIN = """
 import sys
 from pathlib import Path
-from dedup_crawler.live.learning.learn_job import main
+from dedup_crawler.live.models.learn_job import main
 sys.exit(main(Path(sys.argv[1])))
 """
-JOB = [*PYTHON, "-m", "dedup_crawler.live.learning.learn_job"]
+JOB = [*PYTHON, "-m", "dedup_crawler.live.models.learn_job"]
 SAME = [f"{HOST}/topic.php?t=777", f"{HOST}/topic.php?t=777&sid=0123456789abcdef"]
 
 
@@ -178,7 +178,7 @@ def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Pat
 
 def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, scratch: Path):
     """The crawl is killed (-9) during the job: the job ends by itself, and leaves nothing."""
-    slow = "import time; from dedup_crawler.live.learning import refit; refit.cluster_labelled = lambda *_: "
+    slow = "import time; from dedup_crawler.live.models import refit; refit.cluster_labelled = lambda *_: "
     slow += "time.sleep(600)"
     crawl_code = """
         import subprocess, sys, time

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.live.collecting.crawl_database import models_folder
-from dedup_crawler.live.learning import learner as module
-from dedup_crawler.live.learning.learner import Learner, check_learning
+from dedup_crawler.live.models import learner as module
+from dedup_crawler.live.models.learner import Learner, check_learning
 from dedup_crawler.methods import load_model
 from dedup_crawler.pages.store import PageStore
 from planted_pages import pages

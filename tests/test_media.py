@@ -8,8 +8,8 @@ from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.html import MAX_MEDIA, read_html
 from dedup_crawler.labels.main_text import clean_page
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.same_page import same_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.same_page import same_page
 from dedup_crawler.pages.records import LabelledPage, Page
 from site_of_pages import words
 

@@ -18,8 +18,8 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.lines import lines_of
 from dedup_crawler.labels.meters import MeterCounts, meter_shapes
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.same_page import read, same_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.same_page import read, same_page
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.records import LabelledPage
 from site_of_pages import HOST, article, blog, page, words

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from dedup_crawler.errors import DamagedModelError, ModelError
-from dedup_crawler.live.models import model_shelf
-from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.models import live_models
+from dedup_crawler.live.models.live_models import ModelShelf
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -94,7 +94,7 @@ def test_few_models_are_in_memory(tmp_path, monkeypatch):
     hosts = [f"h{number}.example" for number in range(100)]
     for host in hosts:
         shelve(tmp_path, host)
-    monkeypatch.setattr(model_shelf, "MAX_MODELS", 5)
+    monkeypatch.setattr(live_models, "MAX_MODELS", 5)
     shelf = ModelShelf(tmp_path)
 
     first = shelf.of(hosts[0])
@@ -134,7 +134,7 @@ def test_a_model_that_is_replaced_stays_while_it_is_in_use(tmp_path, monkeypatch
     """Even if its folder is gone; when it is back, the new model is used, with one line."""
     shelve(tmp_path, "one.example")
     shelve(tmp_path, "two.example")
-    monkeypatch.setattr(model_shelf, "MAX_MODELS", 1)
+    monkeypatch.setattr(live_models, "MAX_MODELS", 1)
     shelf = ModelShelf(tmp_path)
     model = shelf.of("one.example")
     shelve(tmp_path, "one.example", "keep-all")
@@ -156,7 +156,7 @@ def test_a_model_that_is_just_being_replaced_is_read_a_moment_later(tmp_path, mo
     shelf = ModelShelf(tmp_path)
     (tmp_path / "one.example").rename(tmp_path / ".aside")
     monkeypatch.setattr(
-        "dedup_crawler.live.models.model_shelf.time.sleep",
+        "dedup_crawler.live.models.live_models.time.sleep",
         lambda _: (tmp_path / ".aside").rename(tmp_path / "one.example"),
     )
 

@@ -11,8 +11,7 @@ from scrapy.settings import Settings
 
 import dedup_crawler.live
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.live.options import Options, known_settings
-from dedup_crawler.live.telling.names import META_KEYS, STATS
+from dedup_crawler.live.options import META_KEYS, STATS, Options, known_settings
 from live_site import Crawl, Site, strip_query_model, walk
 
 if TYPE_CHECKING:

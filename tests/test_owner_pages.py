@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
-from dedup_crawler.live.comparing import owner_pages
-from dedup_crawler.live.comparing.owner_pages import MAX_BODY, FetchedPage, OwnerPages
+from dedup_crawler.live.collecting.response_page import MAX_BODY, FetchedPage
+from dedup_crawler.live.exploration import same_page
+from dedup_crawler.live.exploration.same_page import OwnerPages
 
 
 def page(body, url="https://a.example/"):
@@ -38,7 +39,7 @@ def test_a_huge_body_is_cut_and_still_told_from_another():
 
 def test_the_least_recently_used_go_first(monkeypatch):
     """A used page is kept."""
-    monkeypatch.setattr(owner_pages, "MAX_BYTES", 8000)
+    monkeypatch.setattr(same_page, "MAX_KEPT_BYTES", 8000)
     pages = OwnerPages()
     for name in (b"a", b"b", b"c"):
         pages.put(name, page(os.urandom(2000)))
@@ -63,7 +64,7 @@ def test_the_pages_of_a_time_are_those_fetched_just_before_and_after():
 
 def test_a_page_larger_than_all_memory_is_not_kept(monkeypatch):
     """And it removes no other page, only the earlier page of its own form."""
-    monkeypatch.setattr(owner_pages, "MAX_BYTES", 5000)
+    monkeypatch.setattr(same_page, "MAX_KEPT_BYTES", 5000)
     pages = OwnerPages()
     pages.put(b"a", page(b"small"))
     pages.put(b"b", page(b"earlier"))
@@ -75,7 +76,7 @@ def test_a_page_larger_than_all_memory_is_not_kept(monkeypatch):
 def test_memory_is_bounded_and_counted(steps):
     """Law: never more bytes than allowed, and none after clearing."""
     pages = OwnerPages()
-    with patch.object(owner_pages, "MAX_BYTES", 10_000):
+    with patch.object(same_page, "MAX_KEPT_BYTES", 10_000):
         for number, size, is_forgotten in steps:
             name = bytes([number])
             if is_forgotten:
@@ -90,7 +91,7 @@ def test_memory_is_bounded_and_counted(steps):
 
 def test_html_takes_a_fraction(monkeypatch):
     """A thousand pages with much boilerplate fit, though their bodies would not."""
-    monkeypatch.setattr(owner_pages, "MAX_BYTES", 2_000_000)
+    monkeypatch.setattr(same_page, "MAX_KEPT_BYTES", 2_000_000)
     pages = OwnerPages()
     for i in range(1000):
         pages.put(i.to_bytes(2, "big"), page(b"<li><a href='/x/%d'>entry</a></li>" % i * 300))

@@ -17,9 +17,9 @@ from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.labels.clusters import cluster_labelled
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.reloads import FIRST_PAGE
-from dedup_crawler.live.comparing.same_page import read, same_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.reloads import FIRST_PAGE
+from dedup_crawler.live.exploration.same_page import read, same_page
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage, Page, PageText, ReloadedText

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from costs import at_most
 from dedup_crawler.evidence.growing_text import MAX_PAGES, GrowingText
 from dedup_crawler.labels.lines import digest
-from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.same_page import MAX_HOSTS, PagesOfSite, SiteTexts, read, same_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.same_page import MAX_HOSTS, OwnerPages, PagesOfSite, SiteTexts, read, same_page
 
 WORDS = [
     "ash",

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
-from dedup_crawler.live.seen.memory import MemorySeenSet
-from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.memory import MemorySeenSet, open_seen
 
 
 def test_without_a_setting_a_crawl_that_can_be_resumed_has_a_file(tmp_path):

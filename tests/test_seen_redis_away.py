@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from dedup_crawler.errors import BadInputError, SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.memory import open_seen
 from dedup_crawler.live.seen.protocol import Standing, form_digest
 from redis_server import RedisServer, require_redis
 

@@ -13,8 +13,8 @@ from dedup_crawler.evidence.habits import ANY, Habits, Line
 from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.evidence.two_fetches import compare_fetches
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.same_page import frames_of_time, same_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.same_page import frames_of_time, same_page
 from dedup_crawler.methods import load_model, make_method
 from site_of_pages import HOST, article, blog, page, words
 

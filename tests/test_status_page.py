@@ -8,7 +8,7 @@ import pytest
 
 from chromium import opened
 from dedup_crawler.live.exploration.rule_life import RuleState
-from dedup_crawler.live.telling.status_page import html
+from dedup_crawler.live.summary import html
 from live_site import Site, strip_query_model, walk
 from test_faults_exploration import text as words
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dedup_crawler.live.walls.wall_check import N_CHECKED, WallCheck, kind_of
+from dedup_crawler.live.walls.freeze import N_CHECKED, WallCheck, kind_of
 from live_site import Answer, Site, strip_query_model, walk
 from test_faults_exploration import text
 

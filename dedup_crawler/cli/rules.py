@@ -133,7 +133,7 @@ def export(model: Path, target: str, output: Path | None, without_guards: bool) 
 
     Example: dedup-crawler export --model models/forum --format table --output rules.tsv
     """
-    from dedup_crawler.live.models.model_export import export_model
+    from dedup_crawler.live.models.model_diff import export_model
 
     found = export_model(model, target, with_guards=not without_guards)
     if output is None:

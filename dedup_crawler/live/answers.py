@@ -13,11 +13,12 @@ from scrapy.http import Response
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.live.collecting.response_page import content_type_of, redirect_target
 from dedup_crawler.live.crawl import FilteredCrawl
+from dedup_crawler.live.exploration.shown_text import says_nothing
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.scrapy_compat import scheduler_of
 from dedup_crawler.live.seen.protocol import Claim, at_once, owner_tag
 from dedup_crawler.live.walls.alike_answers import forms_left
-from dedup_crawler.live.walls.walls import Sinks, says_nothing
+from dedup_crawler.live.walls.walls import Sinks
 from dedup_crawler.urls.normal import normal_form
 
 _MAX_WITHDRAWN = 20_000

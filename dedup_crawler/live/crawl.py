@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Coroutine
+import re
+import shutil
+from collections.abc import Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +19,18 @@ from scrapy.utils.job import job_dir
 from dedup_crawler.errors import ModelError, SeenUnavailableError, StoreError
 from dedup_crawler.live.collecting.collector import write_pages
 from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, earlier_urls, models_folder
-from dedup_crawler.live.comparing.reloads import Reloads
+from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.explorer import Explorer
-from dedup_crawler.live.killed_job import KilledJob
-from dedup_crawler.live.learning.learner import check_learning
-from dedup_crawler.live.models.live_models import LiveModels
-from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.exploration.reloads import Reloads
+from dedup_crawler.live.models.learner import check_learning
+from dedup_crawler.live.models.live_models import LiveModels, ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import download
-from dedup_crawler.live.seen.opening import open_seen
+from dedup_crawler.live.seen.memory import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
-from dedup_crawler.live.telling.drop_report import DropReport
 from dedup_crawler.rules.static_rules.layer import read_rule_files
 from dedup_crawler.urls.link_names import names_in
 from dedup_crawler.urls.linked_on import LinkedOn
@@ -39,6 +40,9 @@ logger = logging.getLogger("dedup_crawler.live")
 
 _CODES_FACT = "rule codes"
 _MODELS_FACT = "models"
+_UNREADABLE = "requests.queue", "requests.seen"
+_RUNNING = "dedup.running"
+_PROCESS = re.compile(rb"[0-9a-f]{1,32}")
 
 
 class FilteredCrawl:
@@ -170,3 +174,54 @@ class FilteredCrawl:
             return ModelShelf(place, may_be_empty=self.learnt is not None, layer=layer)
         except ModelError as error:
             raise ModelError(f"DEDUP_MODEL = {str(self.options.model or self.learnt)!r}: {error}") from error
+
+
+class KilledJob:
+    """A JOBDIR, created if missing, with a mark that tells whether the previous process was killed.
+
+    Scrapy writes the position of its queue, and flushes its dupefilter, only at an orderly stop. After a kill the queue
+    reads stale bytes: requests are lost silently, and at worst the crawl hangs on a damaged entry. So both files are
+    renamed; the filter itself knows which requests were not answered. Make it before Scrapy opens the JOBDIR.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.killed: str | None = None
+        """Name of the killed process; None if no process was killed, or it had no name."""
+        self._put_aside()
+
+    def begin(self, process: str) -> None:
+        """Note the start of a process; its name may be empty."""
+        with self._trouble_said("cannot be written: after a kill, Scrapy's queue in it will not be renamed"):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / _RUNNING).write_text(process, encoding="ascii")
+
+    def end(self) -> None:
+        """Note the orderly end of the process."""
+        with self._trouble_said("cannot be written: the next process will treat this one as killed"):
+            (self._folder / _RUNNING).unlink(missing_ok=True)
+
+    def _put_aside(self) -> None:
+        try:
+            told = (self._folder / _RUNNING).read_bytes()
+        except FileNotFoundError:
+            return
+        except OSError:
+            told = b""
+        self.killed = told.decode("ascii") if _PROCESS.fullmatch(told) else None
+        for name in _UNREADABLE:
+            path, aside = self._folder / name, self._folder / f"{name}.killed"
+            with contextlib.suppress(FileNotFoundError):
+                path.lstat()
+                shutil.rmtree(aside, ignore_errors=True)
+                aside.unlink(missing_ok=True)
+                with self._trouble_said(f"holds {name} of a killed process, which cannot be renamed"):
+                    path.rename(aside)
+                    logger.info("%s was left by a killed process and is renamed to %s.", path, aside.name)
+
+    @contextlib.contextmanager
+    def _trouble_said(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            logger.warning("%s %s: %s", self._folder, what, error.strerror)

@@ -12,8 +12,7 @@ from dedup_crawler.live.collecting.response_page import REDIRECTED_KEY
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.notes import Notes
-from dedup_crawler.live.requests.question import Question, Questions
+from dedup_crawler.live.requests.question import Notes, Question, Questions
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, Standing, form_digest, owner_tag
 from dedup_crawler.urls.normal import normal_form
 

@@ -15,16 +15,15 @@ from dedup_crawler.live.answers import Answers
 from dedup_crawler.live.collecting.collector import write_pages
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.decisions import Decisions
-from dedup_crawler.live.learning.learner import Learner
-from dedup_crawler.live.models.model_shelf import ModelShelf
+from dedup_crawler.live.drop_report import MAX_OWNERS
+from dedup_crawler.live.models.learner import Learner
+from dedup_crawler.live.models.live_models import ModelShelf
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.late import LateRequests
 from dedup_crawler.live.scrapy_compat import create_looping_call, refuse_to_start, stop_at_start
 from dedup_crawler.live.seen.protocol import at_once
-from dedup_crawler.live.telling.drop_report import MAX_OWNERS
-from dedup_crawler.live.telling.status_page import INTERVAL_S, StatusPage
-from dedup_crawler.live.telling.summary import progress_line, summary
+from dedup_crawler.live.summary import INTERVAL_S, StatusPage, progress_line, summary
 
 logger = logging.getLogger("dedup_crawler.live")
 

@@ -24,7 +24,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from dedup_crawler.errors import StoreError
 from dedup_crawler.live.collecting.crawl_database import database_of
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY, PageItem, page_item, referrer_of, without_fragment
-from dedup_crawler.live.comparing.reloads import Reloads
+from dedup_crawler.live.exploration.reloads import Reloads
 from dedup_crawler.live.options import warn_of_unknown_settings
 from dedup_crawler.live.scrapy_compat import close_crawl, create_looping_call, refuse_to_start
 from dedup_crawler.pages.records import Page, ReloadedText

@@ -17,7 +17,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import StoreError
-from dedup_crawler.live.comparing.owner_pages import Beside, FetchedPage
+from dedup_crawler.live.collecting.response_page import Beside, FetchedPage
 from dedup_crawler.live.options import Options
 from dedup_crawler.pages.records import Page
 

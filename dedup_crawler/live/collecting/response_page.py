@@ -1,10 +1,14 @@
-"""Conversion of a response into a page of the store: the item that our spider yields."""
+"""What is kept of a response: the page of the store that our spider yields, or a page to compare with."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import urljoin
 
+import xxhash
+import zstandard
 from scrapy import Request
 from scrapy.http import Response
 from w3lib.url import safe_url_string
@@ -19,6 +23,12 @@ REFERRER_KEY = "dedup_referrer"
 
 REDIRECTED_KEY = "dedup_redirected_from"
 """Meta key: URLs of the redirects that led to a request, set by a spider that follows redirects itself."""
+
+
+MAX_BODY = 2**20
+"""Bytes of a body that are kept and compared; the rest of a longer body counts only through the digest."""
+compress = zstandard.ZstdCompressor(level=1).compress
+_decompress = zstandard.ZstdDecompressor().decompress
 
 
 class PageItem(Page):
@@ -85,3 +95,44 @@ def absolute_url(base: str, link: str) -> str | None:
 def without_fragment(url: str) -> str:
     """Return *url* as a server sees it."""
     return url.partition("#")[0]
+
+
+def decompress(packed: bytes) -> bytes:
+    """Return the argument of :func:`compress`: at most :data:`MAX_BODY` bytes."""
+    return _decompress(packed, max_output_size=MAX_BODY)
+
+
+class FetchedPage(NamedTuple):
+    """One good answer, reduced to the data needed to compare pages."""
+
+    url: str
+    """As requested."""
+    final_url: str
+    """URL of the response, after redirects."""
+    content_type: str
+    """Header as received; empty if there was none."""
+    packed: bytes
+    """The first :data:`MAX_BODY` bytes of the body, without content encodings, compressed (HTML to a fifth)."""
+    n_bytes: int
+    """Length of the whole body."""
+    digest: bytes
+    """16-byte hash of the whole body."""
+
+    @classmethod
+    def of(cls, url: str, final_url: str, content_type: str, body: bytes) -> FetchedPage:
+        """Reduce an answer to a page."""
+        return cls(url, final_url, content_type, compress(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
+
+    @property
+    def body(self) -> bytes:
+        """The kept part of the body."""
+        return decompress(self.packed)
+
+    @property
+    def is_cut(self) -> bool:
+        """Return True if the body was longer than its kept part."""
+        return self.n_bytes > MAX_BODY
+
+
+Beside = tuple[Sequence[FetchedPage], Sequence[FetchedPage]]
+"""Pages fetched just before a page, and just after it; the nearest first."""

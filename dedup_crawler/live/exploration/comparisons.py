@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from dedup_crawler.evidence.frame_of_time import N_BESIDE
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
-from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
-from dedup_crawler.live.comparing.reloads import Reloads
-from dedup_crawler.live.comparing.same_page import SiteTexts, frames_of_time, needs_site_text, same_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.reloads import Reloads
+from dedup_crawler.live.exploration.same_page import OwnerPages, SiteTexts, frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.urls.normal import host_of, normal_form
 

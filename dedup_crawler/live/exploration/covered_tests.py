@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.live.exploration.shown_text import ShownText, shown_texts
-from dedup_crawler.live.telling.drop_report import DropReport
 
 PATIENCE = 1_000
 """Number of answers after which content that no other page has shown counts as lost."""

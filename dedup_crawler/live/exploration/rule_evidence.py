@@ -10,8 +10,6 @@ A rule may also break when the site changes. So the latest verdicts are judged s
 every verdict raises a false alarm sooner or later, so its level falls with the age of the rule: after the t-th verdict,
 a run of verdicts that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are
 tested, and the whole life: an old rule that breaks is switched off at the fourth wrong verdict.
-
-A candidate is tested value by value, besides (:mod:`dedup_crawler.live.exploration.value_tests`).
 """
 
 from __future__ import annotations
@@ -29,10 +27,10 @@ from dedup_crawler.live.exploration.rule_life import (
     Life,
     RuleState,
     Speakers,
+    ValueTests,
     Verdict,
     share_that_holds,
 )
-from dedup_crawler.live.exploration.value_tests import ValueTests
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.language.candidates import as_candidate, is_value, rule_of
 from dedup_crawler.rules.learning.belief import expected_error

@@ -1,7 +1,8 @@
-"""Texts that the pages of a crawl show, to find out whether a covered page shows anything that no other page does.
+"""Texts that a page shows, found by plain searches in its bytes: parsing every page would be slow.
 
-Such a page need not be a duplicate of one page: a printed view has its own title, a feed shows the posts of ten pages.
-So each of its texts is looked up among the texts of all fetched pages.
+They tell walls and empty pages, and whether a covered page shows anything that no other page does. A covered page need
+not be a duplicate of one page: a printed view has its own title, a feed shows the posts of ten pages. So each of its
+texts is looked up among the texts of all fetched pages.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from collections import Counter
 
 import xxhash
 
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
+from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.seen.table import BloomFilter
-from dedup_crawler.live.walls.freeze import without_scripts
 
 MIN_LETTERS = 12
 """Shorter texts in bytes, such as "Reply" or a price, may be on any page and are no evidence."""
@@ -28,6 +28,58 @@ FRAME_PAGES = 4
 FRAME_SHARE = 0.05
 """A text on FRAME_PAGES of the first pages, and on this share (0-1) of them, is frame."""
 _TEXT = re.compile(rb">([^<]+)")
+MAX_BYTES = 2**16
+"""Bytes of a body from which its signature is made."""
+MAX_EMPTY_BYTES = 4_096
+"""A longer body counts as a page, if only for its scripts."""
+_NOT_EMPTY = re.compile(rb">\s*[^<\s]")
+_LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE)
+_PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
+"""Byte -> itself if part of a word, "0" for all digits, else a space."""
+
+
+def page_signature(body: bytes) -> int:
+    """Return a 64-bit hash of a page's visible words without digits, which is equal for all answers of a wall.
+
+    A wall may show each visitor the time and a token. Attributes do not count either, because a form may carry a new
+    token and return address on each page. For speed, no word is processed on its own.
+    """
+    # keep text between tags; a tag goes from "<" to the next ">"
+    text = b" ".join(_TEXT.findall(b">" + without_scripts(body[:MAX_BYTES]))).translate(_PLAIN)
+    # remove each word that contains a digit
+    first, *behind = (b" " + text + b" ").split(b"0")
+    words = [first.rpartition(b" ")[0], *[piece.partition(b" ")[2].rpartition(b" ")[0] for piece in behind if piece]]
+    return xxhash.xxh3_64_intdigest(b" ".join(words).translate(None, b" "))
+
+
+def without_scripts(body: bytes) -> bytes:
+    """Return a body without scripts and styles.
+
+    It uses plain searches: a regular expression would take quadratic time on scripts that are never closed.
+    """
+    lowered = body.lower()
+    for name in (b"script", b"style"):
+        pieces, place = [], 0
+        while (start := lowered.find(b"<" + name, place)) >= 0:
+            pieces.append((place, start))
+            end = lowered.find(b"</" + name, start)
+            place = end if end >= 0 else len(lowered)
+        if pieces:
+            pieces.append((place, len(lowered)))
+            body = b" ".join(body[first:last] for first, last in pieces)
+            lowered = b" ".join(lowered[first:last] for first, last in pieces)
+    return body
+
+
+def says_nothing(body: bytes, content_type: str) -> bool:
+    """Return True if a body is empty, or short HTML without text and links."""
+    if len(body) > MAX_EMPTY_BYTES:
+        return False
+    if not body.strip():
+        return True
+    if "html" not in content_type.lower() or b"<script" in body.lower():
+        return False
+    return not _NOT_EMPTY.search(b">" + without_scripts(body)) and not _LEADS_ON.search(body)
 
 
 class ShownText:

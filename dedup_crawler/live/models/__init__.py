@@ -1,4 +1,5 @@
-"""The models of a crawl: found by host, asked without the rules that were switched off, compared and exported.
+"""The models of a crawl: found by host, asked without switched-off rules, learnt beside the crawl, compared, exported.
 
-Read ``live_models.py`` first, then ``model_shelf.py``. How a model is learnt and saved belongs to ``methods/``.
+Read ``live_models.py`` first, then ``learner.py``, which has models learnt by ``learn_job.py`` in its own process. How
+a model is learnt and saved belongs to ``methods/``.
 """

@@ -1,25 +1,33 @@
-"""Difference of two models: links that only one of them would drop, by rule.
+"""Difference of two models: links that only one of them would drop, by rule; export without switched-off rules.
 
-Both models decide as in a crawl: the first URL of a form is fetched; later ones and covered URLs are dropped. A
-repeated URL is the same request, not a duplicate. Memory use is about 30 bytes per form and model.
+To find the difference, both models decide as in a crawl: the first URL of a form is fetched; later ones and covered
+URLs are dropped. A repeated URL is the same request, not a duplicate. Memory use is about 30 bytes per form and model.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.seen.protocol import form_digest, owner_tag
 from dedup_crawler.live.seen.table import DigestTable
-from dedup_crawler.methods import Canonicalizer, Referrer
+from dedup_crawler.methods import Canonicalizer, Referrer, load_model
+from dedup_crawler.methods.model.evidence_file import evidence_for, evidence_path, read_evidence
+from dedup_crawler.methods.wrapped import StaticFront
+from dedup_crawler.rules.export.discarder import to_discarder
+from dedup_crawler.rules.export.model_rules import Export, to_table
 
 N_EXAMPLES = 3
 _MAX_TOLD = 10_000  # remembered sentences of rules that need a referrer
 _TAG_BITS = 16
 NO_RULE = ""
 """Stands for an unknown rule."""
+_STATIC_NOTE = "the file does not contain the static rules in front of the model, and ignores their effect"
+FORMATS = ("duplicate-url-discarder", "table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +154,35 @@ class _Tally:
             RuleDiff(rule, self._sentences.get(rule, "by an unknown rule"), n_urls, tuple(self._examples[rule]))
             for rule, n_urls in ordered
         )
+
+
+def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Export:
+    """Write the model in *folder* in one of :data:`FORMATS`.
+
+    BadInputError if the model has no rules and the format takes nothing else. ModelError or EvidenceError if the model,
+    or its evidence file, cannot be read.
+
+    Parameters
+    ----------
+    folder
+        A model folder, with the evidence of crawls beside it.
+    target
+        Name of the format.
+    with_guards
+        If True, leave out a rule if the format cannot except the URLs that the model knows too little about.
+    """
+    model = load_model(folder)
+    off = switched_off(folder, model)
+    if target == "table":
+        return to_table(model.rule_sentences(), model.rule_evidence(), off)
+    rules = model.model_rules()
+    if rules is None:
+        raise BadInputError(f"{folder}: {target} cannot express the rules of this method; use --format table.")
+    export = to_discarder(rules, off, with_guards=with_guards)
+    return replace(export, notes=(*export.notes, _STATIC_NOTE)) if isinstance(model, StaticFront) else export
+
+
+def switched_off(folder: Path, model: Canonicalizer) -> frozenset[str]:
+    """Return the rules of a model that a crawl switched off."""
+    known = evidence_for(read_evidence(evidence_path(folder)), model.digest, model.rule_sentences())
+    return frozenset(rule for rule, counts in known.items() if counts.is_switched_off)

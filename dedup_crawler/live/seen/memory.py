@@ -1,10 +1,12 @@
-"""Seen set in memory, for a crawl that is not resumed."""
+"""Seen set in memory, for a crawl that is not resumed; choice of the set of a crawl."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
 
@@ -13,6 +15,7 @@ T = TypeVar("T")
 MAX_SUBSTITUTES = 200_000
 """Maximum of waiting substitutes over all forms; the next one is fetched, because losing a page costs more."""
 _THIS_RUN = 1
+_REDIS_SCHEMES = ("redis", "rediss", "unix")
 
 
 class MemorySeenSet(SeenSet[T]):
@@ -129,3 +132,42 @@ class MemorySeenSet(SeenSet[T]):
 
     async def close(self, *, is_clean: bool) -> None:
         """Do nothing."""
+
+
+def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
+    """Return the seen set that *setting* names, not opened yet.
+
+    BadInputError if *setting* is none of these. MissingExtraError if it is in Redis and the package ``redis`` is not
+    installed.
+
+    Parameters
+    ----------
+    setting
+        ``memory``; a path, or ``sqlite:///PATH`` (with four slashes the path is absolute); ``redis://HOST:PORT/DB?name=NAME``.
+        None: ``dedup.seen`` in *job_dir*, or memory without *job_dir*.
+    job_dir
+        Folder of a crawl that can be resumed.
+    """
+    if setting is None:
+        return MemorySeenSet() if job_dir is None else _sqlite(job_dir / "dedup.seen")
+    if setting == "memory":
+        return MemorySeenSet()
+    scheme, separator, rest = setting.partition("://")
+    if not separator and ("/" in setting or "." in setting):  # so that a misspelt word does not count as a path
+        return _sqlite(Path(setting))
+    if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
+        return _sqlite(Path(rest[1:]))
+    if scheme in _REDIS_SCHEMES:
+        from dedup_crawler.live.seen.redis import RedisSeenSet
+
+        return RedisSeenSet(setting)
+    raise BadInputError(
+        f"{scheme + separator!r} is no place for seen forms: give 'memory', the path of a file (with a / or a dot), or "
+        "redis://HOST:PORT/DB?name=NAME"
+    )
+
+
+def _sqlite(path: Path) -> SeenSet[str]:
+    from dedup_crawler.live.seen.sqlite import SQLiteSeenSet  # other crawls need not load SQLAlchemy
+
+    return SQLiteSeenSet(path)

@@ -18,8 +18,7 @@ from pathlib import Path
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.sqlite_file import SeenFile
-from dedup_crawler.live.seen.sqlite_substitutes import Substitutes
-from dedup_crawler.live.seen.sqlite_tables import Dropped, Entry, Forms, Owners
+from dedup_crawler.live.seen.sqlite_tables import Dropped, Entry, Forms, Owners, Substitutes
 from dedup_crawler.live.seen.table import N_RUNS, OWNER_MASK, pack, unpack
 
 logger = logging.getLogger(__name__)

@@ -17,8 +17,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.walls.freeze import WatchedPage, page_signature
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.shown_text import page_signature
+from dedup_crawler.live.walls.freeze import WatchedPage
 
 MIN_ROW = 3
 """Least number of answers in a row."""

@@ -2,22 +2,24 @@
 
 While a wall stands, fetched pages are no evidence for rules or forms. So the host is frozen: nothing of it is dropped,
 and forms that got the wall instead of their page are fetched again.
+
+A search without results or a list without entries is one page for many URLs, too, and a crawl may reach them all at
+once. A wall that stands also answers for URLs of the same kind that showed other pages before. So as many of these are
+fetched again as of those that it answered for. There is no wall if all show what they showed before.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Sequence
 from itertools import islice
-
-import xxhash
+from urllib.parse import urlsplit
 
 from dedup_crawler.labels.layout import BoundedCounter
-from dedup_crawler.live.comparing.owner_pages import FetchedPage, compress, decompress
-from dedup_crawler.live.walls.wall_check import WallCheck, kind_of
+from dedup_crawler.live.collecting.response_page import FetchedPage, compress, decompress
+from dedup_crawler.live.exploration.shown_text import MAX_BYTES, page_signature
 
-MAX_BYTES = 2**16
-"""Bytes of a body from which its signature is made."""
 WINDOW = 200
 """Number of latest forms whose pages are watched."""
 SAMPLE = 16
@@ -39,43 +41,61 @@ N_FIRST = 4
 MAX_KINDS = 2_000
 """Maximum of kinds of URLs whose first pages are kept."""
 MAX_SIGNATURES = 20_000
+N_CHECKED = 4
+"""URLs of either sort. If a site shows a wall by chance, for half of all requests, one check in 256 misses it, and the
+pages behind it are lost."""
 
-_PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
-"""Byte -> itself if part of a word, "0" for all digits, else a space."""
-_SHOWN = re.compile(rb">([^<]+)")
-
-
-def page_signature(body: bytes) -> int:
-    """Return a 64-bit hash of a page's visible words without digits, which is equal for all answers of a wall.
-
-    A wall may show each visitor the time and a token. Attributes do not count either, because a form may carry a new
-    token and return address on each page. For speed, no word is processed on its own.
-    """
-    # keep text between tags; a tag goes from "<" to the next ">"
-    text = b" ".join(_SHOWN.findall(b">" + without_scripts(body[:MAX_BYTES]))).translate(_PLAIN)
-    # remove each word that contains a digit
-    first, *behind = (b" " + text + b" ").split(b"0")
-    words = [first.rpartition(b" ")[0], *[piece.partition(b" ")[2].rpartition(b" ")[0] for piece in behind if piece]]
-    return xxhash.xxh3_64_intdigest(b" ".join(words).translate(None, b" "))
+_WORD = re.compile(r"\w+")
 
 
-def without_scripts(body: bytes) -> bytes:
-    """Return a body without scripts and styles.
+def kind_of(url: str) -> str:
+    """Return the path of a URL, with words that have a digit masked (numbers, hashes), and its query keys."""
+    path, query = urlsplit(url)[2:4]
+    keys = sorted({part.partition("=")[0] for part in re.split("[&;]", query)})
+    return f"{_WORD.sub(_masked, path)}?{'&'.join(keys)}"
 
-    It uses plain searches: a regular expression would take quadratic time on scripts that are never closed.
-    """
-    lowered = body.lower()
-    for name in (b"script", b"style"):
-        pieces, place = [], 0
-        while (start := lowered.find(b"<" + name, place)) >= 0:
-            pieces.append((place, start))
-            end = lowered.find(b"</" + name, start)
-            place = end if end >= 0 else len(lowered)
-        if pieces:
-            pieces.append((place, len(lowered)))
-            body = b" ".join(body[first:last] for first, last in pieces)
-            lowered = b" ".join(lowered[first:last] for first, last in pieces)
-    return body
+
+def _masked(word: re.Match[str]) -> str:
+    return "0" if any(map(str.isdigit, word.group())) else word.group()
+
+
+class WallCheck:
+    """The URLs that are fetched again, and their answers so far."""
+
+    def __init__(self, wall: int, walled: Sequence[str], others: Sequence[str]) -> None:
+        self.wall = wall
+        """Signature of the page that answered for the *walled* URLs."""
+        self.kinds = {*map(kind_of, walled)}
+        self._awaited = {**dict.fromkeys(walled, True), **dict.fromkeys(others, False)}  # URL -> does it show the wall?
+        self._is_wall = False
+
+    @classmethod
+    def of(cls, wall: int, walled: Sequence[str], others: Iterable[str]) -> WallCheck | None:
+        """Choose URLs at even distances, and for each another of its kind; None if a kind has too few."""
+        of_kind: defaultdict[str, deque[str]] = defaultdict(deque)
+        for url in others:
+            of_kind[kind_of(url)].append(url)
+        chosen = [walled[place * len(walled) // N_CHECKED] for place in range(N_CHECKED)] if walled else []
+        beside = [found.popleft() for url in chosen if (found := of_kind[kind_of(url)])]
+        return cls(wall, chosen, beside) if chosen and len(beside) == len(chosen) else None
+
+    @property
+    def urls(self) -> list[str]:
+        """The URLs whose answers are awaited, those without a wall first: a short wall may end meanwhile."""
+        return sorted(self._awaited, key=self._awaited.__getitem__)
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if all answers have come."""
+        return not self._awaited
+
+    def answered(self, url: str, signature: int) -> bool:
+        """Take in the page of a URL; return True if it was the last one, and there is no wall."""
+        shows_wall = self._awaited.pop(url, None)
+        if shows_wall is None:
+            return False
+        self._is_wall |= (signature == self.wall) != shows_wall
+        return not self._awaited and not self._is_wall
 
 
 class WatchedPage:

@@ -7,15 +7,14 @@ redirects to a sink: a page to which many different URLs redirect, such as a log
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.telling.drop_report import DropReport
-from dedup_crawler.live.walls.freeze import SiteFreeze, WatchedPage, page_signature, without_scripts
-from dedup_crawler.live.walls.wall_check import WallCheck, kind_of
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.drop_report import DropReport
+from dedup_crawler.live.exploration.shown_text import page_signature
+from dedup_crawler.live.walls.freeze import SiteFreeze, WallCheck, WatchedPage, kind_of
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_HOSTS = 100
@@ -23,10 +22,6 @@ _MAX_WALLED = 20_000
 MIN_SOURCES = 5
 """Least number of different forms that redirect to a sink."""
 _MAX_TARGETS = 10_000
-MAX_BYTES = 4_096
-"""A longer body counts as a page, if only for its scripts."""
-_SHOWN = re.compile(rb">\s*[^<\s]")
-_LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE)
 
 
 class _Walled(NamedTuple):
@@ -166,14 +161,3 @@ class Sinks:
         if len(self._sources) > _MAX_TARGETS:
             self._sources.popitem(last=False)
         return set()
-
-
-def says_nothing(body: bytes, content_type: str) -> bool:
-    """Return True if a body is empty, or short HTML without text and links."""
-    if len(body) > MAX_BYTES:
-        return False
-    if not body.strip():
-        return True
-    if "html" not in content_type.lower() or b"<script" in body.lower():
-        return False
-    return not _SHOWN.search(b">" + without_scripts(body)) and not _LEADS_ON.search(body)

@@ -1,18 +1,20 @@
 """Comparison of two fetched pages; HTML as learning does it (:mod:`dedup_crawler.evidence.two_fetches`).
 
 The comparer judges HTML, with the text of the site, which is learnt from the fetched pages. Other bodies are the same
-if all lines of a text are equal, or all bytes.
+if all lines of a text are equal, or all bytes. The pages of owners, which explored pages are compared with, are kept in
+bounded memory.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from dedup_crawler.evidence.frame_of_time import N_BESIDE
 from dedup_crawler.labels.lines import MIN_FILE_BYTES, MIN_WORDS, content_kind, decode, n_words
-from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
+from dedup_crawler.live.collecting.response_page import Beside, FetchedPage
 from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ EVERY_LATER = 32
 """and one in 32 from then on."""
 MAX_HOSTS = 32
 """Number of sites whose text is kept; the least recently used one is forgotten."""
+MAX_KEPT_BYTES = 32 * 2**20
+"""Bound on all kept pages; a page larger than this is not kept."""
+_OVERHEAD = 500
+"""Approximate bytes of an entry besides its body and its texts."""
 
 
 def needs_site_text(left: FetchedPage, right: FetchedPage) -> bool:
@@ -122,6 +128,73 @@ def _text(page: FetchedPage) -> str:
 
 def _lines(page: FetchedPage) -> list[str]:
     return [" ".join(line.split()) for line in _text(page).splitlines() if line.strip()]
+
+
+class OwnerPages:
+    """Form digest -> page; the least recently used pages are removed first."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[bytes, tuple[int, FetchedPage]] = OrderedDict()  # form -> place in the crawl, page
+        self._n_put = 0
+        self.n_bytes = 0
+        """Approximate memory of the pages."""
+
+    def __len__(self) -> int:
+        return len(self._pages)
+
+    def __contains__(self, form_digest: bytes) -> bool:
+        return form_digest in self._pages
+
+    def put(self, form_digest: bytes, page: FetchedPage) -> None:
+        """Keep the page of a form, replacing an earlier one."""
+        self.forget(form_digest)
+        size = _size(page)
+        if size > MAX_KEPT_BYTES:
+            return
+        while self.n_bytes + size > MAX_KEPT_BYTES:
+            self.n_bytes -= _size(self._pages.popitem(last=False)[1][1])
+        self._n_put += 1
+        self._pages[form_digest] = self._n_put, page
+        self.n_bytes += size
+
+    def get(self, form_digest: bytes) -> FetchedPage | None:
+        """Return the page of a form, if it is kept."""
+        if form_digest not in self._pages:
+            return None
+        self._pages.move_to_end(form_digest)
+        return self._pages[form_digest][1]
+
+    def beside(self, form_digest: bytes) -> Beside:
+        """Return the pages fetched just before that of a form, and just after it, the nearest first."""
+        if form_digest not in self._pages:
+            return [], []
+        place, _ = self._pages[form_digest]
+        return self._between(place - N_BESIDE, place - 1)[::-1], self._between(place + 1, place + N_BESIDE)
+
+    def latest(self) -> list[FetchedPage]:
+        """Return the last pages, the latest first."""
+        return self._between(self._n_put - N_BESIDE, self._n_put)[::-1]
+
+    def _between(self, first: int, last: int) -> list[FetchedPage]:
+        return [page for _, page in sorted(each for each in self._pages.values() if first <= each[0] <= last)]
+
+    def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
+        """Yield form digest and page of all kept pages."""
+        return ((form, page) for form, (_, page) in self._pages.items())
+
+    def forget(self, form_digest: bytes) -> None:
+        """Remove the page of a form, if it is kept: its owner was released or replaced."""
+        if form_digest in self._pages:
+            self.n_bytes -= _size(self._pages.pop(form_digest)[1])
+
+    def clear(self) -> None:
+        """Remove all pages: the forms now come from another model."""
+        self._pages.clear()
+        self.n_bytes = 0
+
+
+def _size(page: FetchedPage) -> int:
+    return len(page.packed) + len(page.url) + len(page.final_url) + len(page.content_type) + _OVERHEAD
 
 
 class PagesOfSite:

@@ -21,7 +21,7 @@ from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.links import stored_links
 from dedup_crawler.labels.main_text import clean_pages
-from dedup_crawler.live.learning.learner import RefitReport
+from dedup_crawler.live.models.learner import RefitReport
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.methods.model.training_data import TrainingData

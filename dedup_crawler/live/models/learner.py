@@ -76,7 +76,7 @@ class Learner:
     database
         The crawl's database: a path or SQLAlchemy URL.
     folder
-        Folder for the models: see :func:`dedup_crawler.live.learning.refit.refit`.
+        Folder for the models: see :func:`dedup_crawler.live.models.refit.refit`.
     learn_after
         Number of pages, >= 1, before the first fit.
     on_model
@@ -166,7 +166,7 @@ class Learner:
         try:
             with (scratch / _SAID).open("wb") as said, (scratch / _COMPLAINED).open("wb") as complained:
                 process = subprocess.Popen(  # noqa: S603 - our own module, with the folder of this crawl
-                    [sys.executable, "-m", "dedup_crawler.live.learning.learn_job", str(self._folder)],
+                    [sys.executable, "-m", "dedup_crawler.live.models.learn_job", str(self._folder)],
                     stdin=subprocess.PIPE,
                     stdout=said,
                     stderr=complained,

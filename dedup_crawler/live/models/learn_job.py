@@ -1,9 +1,9 @@
-"""``python -m dedup_crawler.live.learning.learn_job MODEL_FOLDER``: learn beside a crawl, in its own process.
+"""``python -m dedup_crawler.live.models.learn_job MODEL_FOLDER``: learn beside a crawl, in its own process.
 
 It can start before it is needed: the first line of stdin names the database, each further line makes it read the texts
 of new pages, and at the end of stdin it learns.
 
-The result is one line of JSON on stdout (:mod:`~dedup_crawler.live.learning.learner`) and status 0, or one line
+The result is one line of JSON on stdout (:mod:`~dedup_crawler.live.models.learner`) and status 0, or one line
 on stderr and status 1. The process runs at low priority, and ends when the process that started it has ended. Its
 temporary files are removed however it ends, except after ``kill -9``.
 """
@@ -34,7 +34,7 @@ def main(folder: Path) -> int:
         os.nice(_NICENESS)
     threading.Thread(target=_watch, args=[os.getppid()], daemon=True).start()
     try:
-        from dedup_crawler.live.learning.refit import read_texts, refit
+        from dedup_crawler.live.models.refit import read_texts, refit
 
         database = os.fsdecode(sys.stdin.buffer.readline().rstrip(b"\n"))
         for _ in sys.stdin.buffer:

@@ -18,9 +18,8 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from dedup_crawler.live.collecting.response_page import content_type_of
-from dedup_crawler.live.comparing.owner_pages import FetchedPage
-from dedup_crawler.live.comparing.same_page import read
+from dedup_crawler.live.collecting.response_page import FetchedPage, content_type_of
+from dedup_crawler.live.exploration.same_page import read
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.pages.records import ReloadedText
