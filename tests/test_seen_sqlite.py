@@ -207,7 +207,7 @@ def test_a_file_that_is_damaged_while_the_crawl_runs(path):
     in_file = form_digest("/0")
 
     seen, _ = opened(path)
-    seen._file.write([("DROP TABLE seen", [()])])
+    seen._file.commit("DROP TABLE seen")
     with pytest.raises(SeenUnavailableError):
         at_once(seen.claim([Claim(in_file, 1)]))
     with pytest.raises(SeenUnavailableError):

@@ -1,6 +1,6 @@
 """Seen set of a crawl that can be resumed, in one SQLite file.
 
-Changes are kept in memory until their page is processed, and then written in one transaction. So a process that dies
+Changes are written when their page is processed, in one transaction. So a process that dies
 at any moment leaves each claimed form *seen*, or *awaited* with its request, or leaves the page with the link in one of
 these states.
 
@@ -24,7 +24,7 @@ from dedup_crawler.live.seen.table import N_RUNS, OWNER_MASK, pack, unpack
 logger = logging.getLogger(__name__)
 
 _MAX_UNWRITTEN = 2_000
-_MAX_UNWRITTEN_TEXTS = 100_000
+_MAX_UNWRITTEN_ALL = 100_000
 _N_GIVEN = 1_000
 _FLUSH_S = 1.0
 _RETRY_S = 30.0
@@ -44,7 +44,6 @@ class SQLiteSeenSet(SeenSet[str]):
         self._path = path
         self._run = 0
         self._is_queue_kept = False
-        self._facts: dict[str, str] = {}  # unwritten facts
         self._answered: set[bytes] = set()  # answered forms whose page is not processed yet
         self._is_failing = False
         self._next_flush = 0.0
@@ -59,11 +58,12 @@ class SQLiteSeenSet(SeenSet[str]):
             self._is_queue_kept = queue_survives and facts.get("is_clean") == "1"
             self._read_forms()
             self._dropped = Dropped(self._file)
-            self._facts = {"run": str(self._run), "is_clean": "0"}
-            self._write()
+            self._note("run", str(self._run))
+            self._note("is_clean", "0")
+            self._file.commit()
             left = [] if self._is_queue_kept else self._left()
             # a left owner comes first: it was returned, or is in the queue
-            free = self._substitutes.give_each(lambda digest: not self._forms.is_awaited_in_file(digest))
+            free = self._substitutes.give_each(lambda digest: not self._forms.is_awaited(digest))
             return [*left, *free, *self._dropped.requests()]
         except BaseException:
             self._file.close()
@@ -87,7 +87,7 @@ class SQLiteSeenSet(SeenSet[str]):
 
     async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
-        if len(self._forms.unwritten) >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
+        if self._file.n_changes >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
             self.flush()
         entries = self._forms.find([claim.digest for claim in claims])
         return [self._claim(claim, entries, invalid) for claim in claims]
@@ -126,9 +126,8 @@ class SQLiteSeenSet(SeenSet[str]):
         return entry.is_awaited and digest not in self._answered
 
     def _keeps_texts(self) -> bool:
-        """Return True if there is room: while the disk is full, unwritten rows stay in memory."""
-        tables = self._forms, self._substitutes, self._dropped
-        return not self._is_failing or sum(len(table.unwritten) for table in tables) < _MAX_UNWRITTEN_TEXTS
+        """Return True if there is room: while the disk is full, changes stay in memory."""
+        return not self._is_failing or self._file.n_changes < _MAX_UNWRITTEN_ALL
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute*."""
@@ -188,17 +187,20 @@ class SQLiteSeenSet(SeenSet[str]):
         """Mark the form as seen, unless it is claimed."""
         if self._forms.get(digest) is None:
             self._forms.put(digest, None, Entry(pack(self._run, rules, owner)))
-            if len(self._forms.unwritten) >= _MAX_UNWRITTEN:
+            if self._file.n_changes >= _MAX_UNWRITTEN:
                 self.flush()
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""
-        self._facts[f"note {key}"] = text
+        self._note(f"note {key}", text)
         self.flush()
+
+    def _note(self, key: str, text: str) -> None:
+        self._file.change("INSERT OR REPLACE INTO facts VALUES (?, ?)", (key, text))
 
     async def noted(self, key: str) -> str | None:
         """Return the fact kept under *key*."""
-        return {**self._file.facts(), **self._facts}.get(f"note {key}")
+        return self._file.facts().get(f"note {key}")
 
     async def owner(self, digest: bytes) -> str | None:
         """Return the request that owns a seen form, if it is kept."""
@@ -224,7 +226,7 @@ class SQLiteSeenSet(SeenSet[str]):
         for each, is_given in self._substitutes.all():
             if each.digest not in self._answered:
                 (awaited if is_given else waiting)[each.request] = None
-        self._file.write([(statement, [()]) for statement in _FORGET])
+        self._file.commit(*_FORGET)
         self._read_forms()
         self._answered.clear()
         return Cleared([*awaited], [text for text in waiting if text not in awaited])
@@ -238,7 +240,7 @@ class SQLiteSeenSet(SeenSet[str]):
         if self._is_failing and now < self._next_flush:
             return
         try:
-            self._write()
+            self._file.commit()
         except SeenError as error:
             self._next_flush = now + _RETRY_S
             if not self._is_failing:
@@ -250,21 +252,10 @@ class SQLiteSeenSet(SeenSet[str]):
             self._is_failing = False
             logger.info("%s can be written again", self._path)
 
-    def _write(self) -> None:
-        tables = self._forms, self._substitutes, self._owners, self._dropped
-        writes = [("INSERT OR REPLACE INTO facts VALUES (?, ?)", [*self._facts.items()])]
-        for table in tables:
-            writes += table.writes()
-        if any(rows for _, rows in writes):
-            self._file.write(writes)
-            self._facts.clear()
-            for table in tables:
-                table.written()
-
     async def close(self, *, is_clean: bool) -> None:
         """Write pending changes, and note how the crawl ended."""
         self._next_flush = 0.0
         if is_clean:
-            self._facts["is_clean"] = "1"  # in the same transaction as the other changes
+            self._note("is_clean", "1")  # in the same transaction as the other changes
         self.flush()
         self._file.close()

@@ -2,13 +2,17 @@
 
 Only one process can open the file at a time. Nothing is written before the checks have passed, so the file of another
 program stays unchanged. All values are bound parameters.
+
+Changes are SQL statements in a list. They are run in an open transaction before anything is read, so what is read
+includes them, and committed together. After any error the transaction is rolled back, and the list is run again: so the
+set works on in memory while the disk is full, and a process that dies leaves all changes of a commit, or none.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +22,6 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE
 from dedup_crawler.live.seen.table import MAX_VALUE
-
-Writes = list[tuple[str, list[tuple[Any, ...]]]]
-"""Statements, each with the parameters of all its executions."""
 
 _APPLICATION = "dedup-crawler seen"
 _VERSION = 3
@@ -36,6 +37,7 @@ _SCHEMA = (
     "CREATE TABLE owners (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, request TEXT NOT NULL)",
     "CREATE TABLE dropped (place INTEGER NOT NULL PRIMARY KEY, digest BLOB NOT NULL, rules INTEGER NOT NULL,"
     " request TEXT NOT NULL)",
+    f"INSERT INTO facts VALUES ('application', '{_APPLICATION}'), ('version', '{_VERSION}')",  # noqa: S608 - constants
 )
 _COLUMNS = {
     "facts": ("key", "text"),
@@ -74,6 +76,11 @@ class SeenFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._changes: list[tuple[str, list[tuple[Any, ...]]]] = []  # statements, each with the rows of its executions
+        self._n_run = 0  # the open transaction includes so many of them
+        self._is_begun = False
+        self.n_changes = 0
+        """Number of rows in changes that are not committed."""
         _check_place(path)
         self._engine = create_engine(
             URL.create("sqlite", database=str(path)),
@@ -89,9 +96,11 @@ class SeenFile:
                 raise
 
     def rows(self, query: str, parameters: tuple[Any, ...] = ()) -> Iterator[Any]:
-        """Yield all rows, perhaps millions; nothing may be written meanwhile."""
-        with self._errors(), contextlib.closing(self._connection.exec_driver_sql(query, parameters)) as result:
-            yield from result.yield_per(_N_ROWS)
+        """Yield all rows, perhaps millions."""
+        with self._errors():
+            self._run_changes()
+            with contextlib.closing(self._connection.exec_driver_sql(query, parameters)) as result:
+                yield from result.yield_per(_N_ROWS)
 
     def rows_of(self, query: str, keys: Sequence[Any]) -> Iterator[Any]:
         """Yield the rows of a *query* that ends with ``COLUMN IN``, for all *keys*."""
@@ -102,19 +111,37 @@ class SeenFile:
         """Return the facts."""
         return {row.key: row.text for row in self.rows("SELECT key, text FROM facts")}
 
-    def write(self, writes: Iterable[tuple[str, list[tuple[Any, ...]]]]) -> None:
-        """Run all statements in this order in one transaction."""
+    def change(self, statement: str, row: tuple[Any, ...]) -> None:
+        """Run a statement before the next look-up; :meth:`commit` writes it."""
+        if self._n_run < len(self._changes) and self._changes[-1][0] == statement:
+            self._changes[-1][1].append(row)
+        else:
+            self._changes.append((statement, [row]))
+        self.n_changes += 1
+
+    def commit(self, *statements: str) -> None:
+        """Write all changes and *statements* in one transaction; if that fails, only the changes are tried again."""
         with self._errors():
-            self._connection.exec_driver_sql("BEGIN IMMEDIATE")
-            try:
-                for statement, rows in writes:
-                    if rows:
-                        self._connection.exec_driver_sql(statement, rows)
+            self._run_changes()
+            if statements:
+                self._begin()
+            for statement in statements:
+                self._connection.exec_driver_sql(statement)
+            if self._is_begun:
                 self._connection.exec_driver_sql("COMMIT")
-            except BaseException:
-                with contextlib.suppress(SQLAlchemyError):  # SQLite may already have rolled back
-                    self._connection.exec_driver_sql("ROLLBACK")
-                raise
+            self._changes.clear()
+            self._n_run, self.n_changes, self._is_begun = 0, 0, False
+
+    def _run_changes(self) -> None:
+        for statement, rows in self._changes[self._n_run :]:
+            self._begin()
+            self._connection.exec_driver_sql(statement, rows)
+            self._n_run += 1
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._connection.exec_driver_sql("BEGIN IMMEDIATE")
+            self._is_begun = True
 
     def close(self) -> None:
         """Close the file."""
@@ -127,6 +154,10 @@ class SeenFile:
         try:
             yield
         except (SQLAlchemyError, UnicodeDecodeError) as error:  # SQLite's message quotes a damaged schema unchanged
+            if self._is_begun:
+                with contextlib.suppress(SQLAlchemyError):  # SQLite may already have rolled back
+                    self._connection.exec_driver_sql("ROLLBACK")
+            self._n_run, self._is_begun = 0, False
             cause = error.orig if isinstance(error, DBAPIError) else error
             reason = " ".join(str(cause).split())[:_MAX_REASON] or type(error).__name__
             way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
@@ -141,9 +172,9 @@ class SeenFile:
         self._pragma("journal_mode = WAL")
         self._pragma("synchronous = NORMAL")
         self._pragma(f"cache_size = -{_CACHE_KB}")
+        self._pragma("cache_spill = OFF")  # nothing is written before a commit, so that a full disk hinders no look-up
         if is_new:
-            facts = [("application", _APPLICATION), ("version", str(_VERSION))]
-            self.write([*((table, [()]) for table in _SCHEMA), ("INSERT INTO facts VALUES (?, ?)", facts)])
+            self.commit(*_SCHEMA)
 
     def _pragma(self, words: str) -> CursorResult[Any]:
         return self._connection.exec_driver_sql(f"PRAGMA {words}")
