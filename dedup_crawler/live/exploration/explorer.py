@@ -288,9 +288,7 @@ class Explorer:
 
     def to_probe(self) -> list[bytes]:
         """Return the forms to fetch through another URL, because other forms had the same answer."""
-        return [
-            probe.form for probe in self.alike.probes(self.comparisons.owners.items(), self.alternatives.__contains__)
-        ]
+        return self.alike.probes(self.comparisons.owners.items(), self.alternatives.__contains__)
 
     def begin_anew(self) -> list[Kept]:
         """Note that the models were replaced; return the drops of the old models, which the new ones decide anew."""

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.shown_text import page_signature
@@ -34,31 +33,14 @@ _MAX_SITES = 100
 _ALIKE_BYTES, _ALIKE_SHARE = 200, 0.02  # only answers of nearly equal length are compared
 
 
-class Probe(NamedTuple):
-    """A form that is fetched through another URL, on behalf of all forms with the same answer."""
-
-    form: bytes
-    signature: int
-    """Signature of their common answer."""
-    others: tuple[bytes, ...]
-
-
-@dataclass(slots=True)
-class _Row:
-    """A row of alike answers of one site."""
-
-    forms: deque[bytes] = field(default_factory=lambda: deque(maxlen=MAX_LEFT))
-    """Its latest forms."""
-    length: int = 0
-
-
 @dataclass(slots=True)
 class _Answer:
     """One of the latest answers of a site."""
 
     n_bytes: int
     page: WatchedPage
-    row: _Row
+    row: deque[bytes]
+    """The latest forms of its row."""
 
     def is_alike(self, n_bytes: int, page: WatchedPage) -> bool:
         """Return True if *page*, of *n_bytes*, shows the same."""
@@ -71,7 +53,9 @@ class AlikeAnswers:
 
     def __init__(self) -> None:
         self._rows: OrderedDict[int, int] = OrderedDict()  # signature -> length of its longest row
-        self._awaited: dict[bytes, Probe] = {}
+        self._awaited: dict[
+            bytes, tuple[int, tuple[bytes, ...]]
+        ] = {}  # probed form -> signature of its row, other forms
         self._probed: set[int] = set()
         self._n_in_vain = 0
         self._latest: OrderedDict[str, deque[_Answer]] = OrderedDict()  # site -> its latest answers
@@ -83,25 +67,20 @@ class AlikeAnswers:
         self._has_news |= self._left.pop(form, None) is not None
         if "html" in page.content_type:
             self._note_row(form, page, site)
-        probe = self._awaited.pop(form, None)
-        if probe is None:
+        if form not in self._awaited:
             return ()
-        if page_signature(page.body) == probe.signature:
+        signature, others = self._awaited.pop(form)
+        if page_signature(page.body) == signature:
             self._n_in_vain += 1
             return ()
-        return probe.others
+        return others
 
     def probes(
         self, pages: Iterable[tuple[bytes, FetchedPage]], has_alternative: Callable[[bytes], bool]
-    ) -> list[Probe]:
-        """Choose the forms to fetch again; each row is probed once.
+    ) -> list[bytes]:
+        """Choose the forms to fetch again, each on behalf of all forms of its row; each row is probed once.
 
-        Parameters
-        ----------
-        pages
-            Form and page, for all kept pages.
-        has_alternative
-            Returns True if another URL of a form was dropped.
+        *pages* are form and page of all kept pages. *has_alternative* tells if another URL of a form was dropped.
         """
         n_more = MAX_IN_VAIN - self._n_in_vain
         rows = {signature: length for signature, length in self._rows.items() if signature not in self._probed}
@@ -111,12 +90,12 @@ class AlikeAnswers:
         for form, page in pages:
             if "html" in page.content_type and has_alternative(form):
                 groups[page_signature(page.body)].append(form)
-        found: list[Probe] = []
+        found = []
         for signature in sorted(filter(rows.__contains__, groups), key=lambda each: -rows[each])[:n_more]:
             form, *others = groups[signature]
             self._probed.add(signature)
-            self._awaited[form] = Probe(form, signature, tuple(others))
-            found.append(self._awaited[form])
+            self._awaited[form] = signature, tuple(others)
+            found.append(form)
         return found
 
     def go_on(self, requests: Mapping[bytes, str]) -> None:
@@ -139,16 +118,15 @@ class AlikeAnswers:
         if len(self._latest) > _MAX_SITES:
             self._latest.popitem(last=False)
         watched = WatchedPage(page)
-        row = next((each.row for each in latest if each.is_alike(page.n_bytes, watched)), _Row())
-        row.forms.append(form)
-        row.length += 1
+        row = next((each.row for each in latest if each.is_alike(page.n_bytes, watched)), deque(maxlen=MAX_LEFT))
+        row.append(form)
         latest.append(_Answer(page.n_bytes, watched, row))
-        if row.length >= MIN_ROW:
-            self._rows[watched.signature] = max(row.length, self._rows.get(watched.signature, 0))
+        if len(row) >= MIN_ROW:
+            self._rows[watched.signature] = max(len(row), self._rows.get(watched.signature, 0))
             if len(self._rows) > _MAX_ROWS:
                 self._rows.popitem(last=False)
             self._has_news = True
-            self._left.update(dict.fromkeys(row.forms, ""))
+            self._left.update(dict.fromkeys(row, ""))
             while len(self._left) > MAX_LEFT:
                 self._left.popitem(last=False)
 

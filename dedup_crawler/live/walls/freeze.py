@@ -135,6 +135,8 @@ class SiteFreeze:
         self._n_seen = 0
         self._walls: OrderedDict[int, None] = OrderedDict()
         self._wall: int | None = None
+        self.check: WallCheck | None = None
+        """The latest check, until all of its answers have come."""
         self._no_walls: dict[int, set[str]] = {}  # signature -> kinds of URLs that really show this page
         self._first: OrderedDict[str, list[int]] = OrderedDict()  # kind of URLs -> signatures of its first pages
 
@@ -149,14 +151,15 @@ class SiteFreeze:
             return {}
         return {form: page.url for form, page in self._window.items() if page.signature == self._wall}
 
-    def check(self) -> WallCheck | None:
-        """Return a check of the present wall; None if the window has no other pages of these kinds."""
-        if self._wall is None:
-            return None
+    def begin_check(self) -> list[str]:
+        """Begin a check of the present wall, unless the window has too few pages of these kinds; return its URLs."""
         pages = self._window.values()
         others = [page.url for page in pages if page.signature != self._wall]
         walled = [page.url for page in pages if page.signature == self._wall and not self._really_shows(page)]
-        return WallCheck.of(self._wall, walled, others)
+        if self._wall is None or (check := WallCheck.of(self._wall, walled, others)) is None:
+            return []
+        self.check = check
+        return check.urls
 
     def end_by(self, check: WallCheck) -> bool:
         """Note that a check found no wall, and end its freeze; return False if another wall stands by now, or none."""
