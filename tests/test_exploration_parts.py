@@ -193,7 +193,7 @@ def heard(pages: list[tuple[bytes, FetchedPage]]) -> AlikeAnswers:
     """Note answers in this order, of one site."""
     alike = AlikeAnswers()
     for form, each in pages:
-        assert alike.answered(form, each, "a.example") == ()
+        assert alike.answered(form, each) == ()
     return alike
 
 
@@ -205,9 +205,9 @@ def test_a_row_of_alike_answers_is_probed_once():
     alike = heard(pages)
     assert alike.probes(pages, {b"a", b"c", b"d"}.__contains__) == [b"a"]
     assert alike.probes(pages, {b"a", b"c"}.__contains__) == []
-    assert alike.answered(b"d", article(2), "a.example") == ()
-    assert alike.answered(b"a", article(1), "a.example") == (b"c",)
-    assert alike.answered(b"a", article(1), "a.example") == ()
+    assert alike.answered(b"d", article(2)) == ()
+    assert alike.answered(b"a", article(1)) == (b"c",)
+    assert alike.answered(b"a", article(1)) == ()
 
 
 def test_the_latest_rows_are_left_to_the_next_process():
@@ -223,7 +223,7 @@ def test_the_latest_rows_are_left_to_the_next_process():
     later.go_on({b"0": "GET /0", b"1": "GET /1"})
     assert later.take_news()
     assert not later.take_news()
-    later.answered(b"0", article(3), "a.example")
+    later.answered(b"0", article(3))
     assert later.take_news()
     assert forms_left(later.left()) == {b"1": "GET /1"}
 
@@ -249,11 +249,11 @@ def test_rows_that_are_what_they_seem_end_the_search():
     probes = alike.probes(pages, lambda _: True)
     assert len(probes) == MAX_IN_VAIN
     wall, *same = probes
-    assert len(alike.answered(wall, article(1000), "a.example")) == 2
+    assert len(alike.answered(wall, article(1000))) == 2
     for form in same[:-1]:
-        assert alike.answered(form, dict(pages)[form], "a.example") == ()
+        assert alike.answered(form, dict(pages)[form]) == ()
     assert len(alike.probes(pages, lambda _: True)) == 2
-    assert alike.answered(same[-1], dict(pages)[same[-1]], "a.example") == ()
+    assert alike.answered(same[-1], dict(pages)[same[-1]]) == ()
     assert len(alike.probes(pages, lambda _: True)) == 1
 
 

@@ -86,7 +86,7 @@ def test_memory_is_bounded_and_counted(steps):
             assert pages.n_bytes <= 10_000
     for number in range(6):
         pages.forget(bytes([number]))
-    assert (pages.n_bytes, len(pages)) == (0, 0)
+    assert (pages.n_bytes, len(pages._pages)) == (0, 0)
 
 
 def test_html_takes_a_fraction(monkeypatch):
@@ -95,7 +95,7 @@ def test_html_takes_a_fraction(monkeypatch):
     pages = OwnerPages()
     for i in range(1000):
         pages.put(i.to_bytes(2, "big"), page(b"<li><a href='/x/%d'>entry</a></li>" % i * 300))
-    assert len(pages) == 1000
+    assert len(pages._pages) == 1000
 
 
 def test_all_can_be_forgotten():
@@ -103,4 +103,4 @@ def test_all_can_be_forgotten():
     pages = OwnerPages()
     pages.put(b"a", page(b"text"))
     pages.clear()
-    assert (len(pages), pages.n_bytes, pages.get(b"a")) == (0, 0, None)
+    assert (len(pages._pages), pages.n_bytes, pages.get(b"a")) == (0, 0, None)

@@ -272,5 +272,5 @@ def test_one_site_says_nothing_about_another():
     assert sites.of("b.example").text(kept) is None
     for i in range(MAX_HOSTS):
         sites.of(f"host{i}.example")
-    assert len(sites) == MAX_HOSTS
+    assert len(sites._sites) == MAX_HOSTS
     assert sites.of("a.example").text(kept) is None

@@ -14,6 +14,7 @@ from scrapy.http import Response
 from w3lib.url import safe_url_string
 
 from dedup_crawler.pages.records import Page
+from dedup_crawler.urls.normal import host_of, normal_form
 
 _STRIPPED = "".join(map(chr, range(33)))
 """Characters that browsers strip from both ends of a link: white space and control characters."""
@@ -123,10 +124,20 @@ class FetchedPage(NamedTuple):
         """Reduce an answer to a page."""
         return cls(url, final_url, content_type, compress(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
 
+    @classmethod
+    def of_response(cls, response: Response, asked: str) -> FetchedPage:
+        """Reduce the response to a request for the URL *asked*."""
+        return cls.of(asked, response.url, content_type_of(response), response.body)
+
     @property
     def body(self) -> bytes:
         """The kept part of the body."""
         return decompress(self.packed)
+
+    @property
+    def host(self) -> str:
+        """The host that has shown it."""
+        return host_of(normal_form(self.final_url))
 
     @property
     def is_cut(self) -> bool:

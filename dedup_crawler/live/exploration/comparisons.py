@@ -12,7 +12,6 @@ from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.reloads import Reloads
 from dedup_crawler.live.exploration.same_page import OwnerPages, SiteTexts, frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.models.live_models import LiveModels
-from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200
@@ -84,7 +83,7 @@ class Comparisons:
         if len(self._framed) >= _MAX_FRAMED:
             self._framed.clear()
         self._framed.add(form)
-        self._sites.of(_host(page)).offer(form, page)
+        self._sites.of(page.host).offer(form, page)
         if self._early:
             self._compare_early(may_wait=True)
 
@@ -124,7 +123,7 @@ class Comparisons:
     def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate, *, may_wait: bool = True) -> None:
         site = None
         if needs_site_text(owner, duplicate.page):
-            host = _host(duplicate.page)
+            host = duplicate.page.host
             site = self._sites.of(host).text(self.owners)
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
@@ -151,10 +150,6 @@ class Comparisons:
         pairs, self._early = self._early, []
         for form, owner, duplicate in pairs:
             self._compare(form, owner, duplicate, may_wait=may_wait)
-
-
-def _host(page: FetchedPage) -> str:
-    return host_of(normal_form(page.final_url))
 
 
 class Duplicate(NamedTuple):

@@ -11,9 +11,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Generic, TypeVar
 
-T = TypeVar("T")
+from dedup_crawler.live.requests.request_text import Kept
 
 MAX_OF_RULE = 5_000
 """Number of requests of one rule that are surely kept."""
@@ -56,7 +55,7 @@ class _RuleDrops:
         return some
 
 
-class Reservoir(Generic[T]):
+class Reservoir:
     """Dropped requests by rule; when it is full, the oldest drops of the rule with most drops are removed.
 
     A drop by several rules is found through each of them.
@@ -64,15 +63,12 @@ class Reservoir(Generic[T]):
 
     def __init__(self) -> None:
         # the n-th drop, its rules, and its form
-        self._dropped: dict[int, tuple[T, tuple[str, ...], bytes]] = {}
+        self._dropped: dict[int, tuple[Kept, tuple[str, ...], bytes]] = {}
         self._of_rule: defaultdict[str, _RuleDrops] = defaultdict(_RuleDrops)
         self._n_added = 0
         self._n_looked_at = 0  # number of drops when tests were last chosen
 
-    def __len__(self) -> int:
-        return len(self._dropped)
-
-    def add(self, rules: Iterable[str], request: T, form: bytes, *, is_new: bool = True) -> None:
+    def add(self, rules: Iterable[str], request: Kept, form: bytes, *, is_new: bool = True) -> None:
         """Keep a request that *rules* dropped as a duplicate of *form*; without rules it is not kept.
 
         One that is not new was :meth:`looked_at` when an earlier model had dropped it: the tests of that time stand
@@ -103,13 +99,13 @@ class Reservoir(Generic[T]):
             if not its.tested or its.tested[-1] != 2 * self._n_added - 1:
                 its.tested.append(2 * self._n_added - 1)
 
-    def take(self, rule: str) -> list[tuple[T, tuple[str, ...]]]:
+    def take(self, rule: str) -> list[tuple[Kept, tuple[str, ...]]]:
         """Remove and return the drops of *rule*, oldest first, each with its rules."""
         return self._taken([*self._of_rule[rule].numbers])
 
     def sample(
         self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]
-    ) -> list[tuple[T, tuple[str, ...]]]:
+    ) -> list[tuple[Kept, tuple[str, ...]]]:
         """Remove and return the given number of drops of each rule, evenly spaced.
 
         A second test of a form says little, so forms without a verdict (*has_spoken*) come first.
@@ -128,21 +124,21 @@ class Reservoir(Generic[T]):
         self._n_looked_at = self._n_added
         return self._taken(sorted(chosen))
 
-    def looked_at(self) -> list[T]:
+    def looked_at(self) -> list[Kept]:
         """Return the requests that were kept when :meth:`sample` last chose tests."""
         return [request for number, (request, _, _) in self._dropped.items() if number < self._n_looked_at]
 
-    def take_if(self, is_taken: Callable[[T], bool]) -> list[tuple[T, tuple[str, ...]]]:
+    def take_if(self, is_taken: Callable[[Kept], bool]) -> list[tuple[Kept, tuple[str, ...]]]:
         """Remove and return the drops whose request is to be taken, the oldest first."""
         return self._taken([number for number, (request, _, _) in self._dropped.items() if is_taken(request)])
 
-    def take_all(self) -> list[tuple[T, tuple[str, ...]]]:
+    def take_all(self) -> list[tuple[Kept, tuple[str, ...]]]:
         """Remove and return all drops, the oldest first."""
         taken = self._taken([*self._dropped])
         self._of_rule.clear()
         return taken
 
-    def _taken(self, numbers: Iterable[int]) -> list[tuple[T, tuple[str, ...]]]:
+    def _taken(self, numbers: Iterable[int]) -> list[tuple[Kept, tuple[str, ...]]]:
         taken = []
         for number in numbers:
             request, sharing, _ = self._dropped.pop(number)
@@ -186,20 +182,17 @@ def _n_between(n: int, longest: int) -> int:
     return -(-n // (longest + 1)) if n > longest else 0
 
 
-class Alternatives(Generic[T]):
+class Alternatives:
     """Form -> dropped duplicates by URL, oldest first; the forms with the least recent drops lose theirs first."""
 
     def __init__(self) -> None:
-        self._of: OrderedDict[bytes, dict[str, T]] = OrderedDict()
+        self._of: OrderedDict[bytes, dict[str, Kept]] = OrderedDict()
         self._n = 0
-
-    def __len__(self) -> int:
-        return self._n
 
     def __contains__(self, form: bytes) -> bool:
         return form in self._of
 
-    def add(self, form: bytes, url: str, dropped: T) -> None:
+    def add(self, form: bytes, url: str, dropped: Kept) -> None:
         """Keep a dropped request, unless its URL is kept already."""
         kept = self._of.get(form)
         if kept is None:
@@ -216,7 +209,7 @@ class Alternatives(Generic[T]):
                 del kept[next(iter(kept))]
                 self._n -= 1
 
-    def take(self, form: bytes) -> T | None:
+    def take(self, form: bytes) -> Kept | None:
         """Remove and return the oldest dropped request of a form."""
         kept = self._of.get(form)
         if not kept:

@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
-from dedup_crawler.live.collecting.response_page import FetchedPage, content_type_of
+from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
@@ -23,7 +23,7 @@ from dedup_crawler.live.requests.request_text import Kept, url_of_kept
 from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
-from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:
     from dedup_crawler.live.requests.question import Question
@@ -53,7 +53,7 @@ class Explorer:
     ) -> None:
         self.evidence = models.evidence
         self.walls = Walls(report)
-        self.alternatives: Alternatives[Kept] = Alternatives()
+        self.alternatives: Alternatives = Alternatives()
         """Dropped requests, by form."""
         self._models = models
         self._report = report
@@ -62,7 +62,7 @@ class Explorer:
         self.comparisons = Comparisons(self._judged, models, earlier, reloads)
         if self._keeps_pages:
             reloads.begin()
-        self._reservoir: Reservoir[Kept] = Reservoir()
+        self._reservoir: Reservoir = Reservoir()
         self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
@@ -242,10 +242,9 @@ class Explorer:
 
     def took(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
         """Take *page* for that of *forms*; return those for which it is a wall."""
-        host = _host(page)
-        refused = self.walls.saw(host, forms, page)
+        refused = self.walls.saw(forms, page)
         for form in forms:
-            refused.update(self.alike.answered(form, page, host))
+            refused.update(self.alike.answered(form, page))
         if self._keeps_pages:
             for form in forms:
                 if form not in refused:
@@ -329,8 +328,4 @@ class Explorer:
 
 def _page(request: Request, response: Response) -> FetchedPage:
     asked = request.meta.get("redirect_urls") or [request.url]
-    return FetchedPage.of(asked[0], response.url, content_type_of(response), response.body)
-
-
-def _host(page: FetchedPage) -> str:
-    return host_of(normal_form(page.final_url))
+    return FetchedPage.of_response(response, asked[0])

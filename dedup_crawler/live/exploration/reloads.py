@@ -8,9 +8,9 @@ the next ones wait until the number of pages has doubled.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -65,7 +65,7 @@ class Reloads:
         self.listeners: list[Callable[[ReloadedText], None]] = []
         """Called with the two texts of a page that was fetched twice."""
         self._crawler = crawler
-        self._sites: OrderedDict[str, _Site] = OrderedDict()
+        self._site = lru_cache(MAX_HOSTS)(lambda host: _Site())
         self._awaited: dict[str, FetchedPage] = {}  # URL -> its first page
         self._has_begun = False
 
@@ -82,14 +82,13 @@ class Reloads:
 
     def rotating_text(self, host: str) -> RotatingText:
         """Return the places of rotating text found on a host so far."""
-        site = self._sites.get(host)
-        return STEADY if site is None else site.rotating
+        return self._site(host).rotating
 
     def _received(self, response: Response, request: Request) -> None:
         if request.url in self._awaited and request.callback is NO_CALLBACK:
             first = self._awaited.pop(request.url)
             if response.status == 200:
-                self._compare(first, _page(response))
+                self._compare(first, FetchedPage.of_response(response, response.url))
         elif response.status == 200 and not marks.is_exempt(request) and "html" in content_type_of(response).lower():
             self._count(request, response)
 
@@ -100,7 +99,7 @@ class Reloads:
         if site.n_pages < site.next_page:
             return
         site.next_page *= site.growth
-        chosen, site.chosen = site.chosen, (request, _page(response))
+        chosen, site.chosen = site.chosen, (request, FetchedPage.of_response(response, response.url))
         if chosen is not None:
             self._fetch_again(*chosen)
 
@@ -125,17 +124,6 @@ class Reloads:
             logger.info("Pages of %s show another text with every fetch, in the same places; it is ignored.", host)
         for listener in self.listeners:
             listener(reload)
-
-    def _site(self, host: str) -> _Site:
-        site = self._sites.setdefault(host, _Site())
-        self._sites.move_to_end(host)
-        if len(self._sites) > MAX_HOSTS:
-            self._sites.popitem(last=False)
-        return site
-
-
-def _page(response: Response) -> FetchedPage:
-    return FetchedPage.of(response.url, response.url, content_type_of(response), response.body)
 
 
 _RELOADS: WeakKeyDictionary[Crawler, Reloads] = WeakKeyDictionary()

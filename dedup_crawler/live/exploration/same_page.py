@@ -139,9 +139,6 @@ class OwnerPages:
         self.n_bytes = 0
         """Approximate memory of the pages."""
 
-    def __len__(self) -> int:
-        return len(self._pages)
-
     def __contains__(self, form_digest: bytes) -> bool:
         return form_digest in self._pages
 
@@ -242,9 +239,6 @@ class SiteTexts:
 
     def __init__(self) -> None:
         self._sites: OrderedDict[str, PagesOfSite] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._sites)
 
     def of(self, host: str) -> PagesOfSite:
         """Return the entry of a host, a new one if it is unknown."""

@@ -58,15 +58,15 @@ class AlikeAnswers:
         ] = {}  # probed form -> signature of its row, other forms
         self._probed: set[int] = set()
         self._n_in_vain = 0
-        self._latest: OrderedDict[str, deque[_Answer]] = OrderedDict()  # site -> its latest answers
+        self._latest: OrderedDict[str, deque[_Answer]] = OrderedDict()  # host -> its latest answers
         self._left: OrderedDict[bytes, str] = OrderedDict()  # forms of the latest rows -> request, if it is known
         self._has_news = False
 
-    def answered(self, form: bytes, page: FetchedPage, site: str) -> tuple[bytes, ...]:
+    def answered(self, form: bytes, page: FetchedPage) -> tuple[bytes, ...]:
         """Note the answer to a form; return the other forms of its row if it was probed and showed another page."""
         self._has_news |= self._left.pop(form, None) is not None
         if "html" in page.content_type:
-            self._note_row(form, page, site)
+            self._note_row(form, page)
         if form not in self._awaited:
             return ()
         signature, others = self._awaited.pop(form)
@@ -112,9 +112,9 @@ class AlikeAnswers:
         """Return the forms of the latest rows, as text for the next process."""
         return "\n".join(f"{form.hex()} {request}" for form, request in self._left.items())
 
-    def _note_row(self, form: bytes, page: FetchedPage, site: str) -> None:
-        latest = self._latest.setdefault(site, deque(maxlen=MAX_GAP))
-        self._latest.move_to_end(site)
+    def _note_row(self, form: bytes, page: FetchedPage) -> None:
+        latest = self._latest.setdefault(page.host, deque(maxlen=MAX_GAP))
+        self._latest.move_to_end(page.host)
         if len(self._latest) > _MAX_SITES:
             self._latest.popitem(last=False)
         watched = WatchedPage(page)

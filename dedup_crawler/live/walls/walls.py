@@ -93,10 +93,11 @@ class Walls:
                 "kind show their own. Duplicates are filtered as before."
             )
 
-    def saw(self, host: str, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
+    def saw(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
         """Take in the page that answered for *forms*; return the forms for which it is a wall."""
         if "html" not in page.content_type:
             return set()
+        host = page.host
         freeze = self._freezes.setdefault(host, SiteFreeze())
         self._freezes.move_to_end(host)
         if len(self._freezes) > _MAX_HOSTS:
