@@ -53,7 +53,7 @@ def reachable() -> set[str]:
     return {form_of(url) for url in found if not fails(url)}
 
 
-async def crawl(seen: SeenSet[str], log: Path, pause_s: float) -> None:
+async def crawl(seen: SeenSet, log: Path, pause_s: float) -> None:
     """Crawl until nothing is left; each fetched URL is a line in *log*."""
     queue = deque([*await seen.open(), START])
     sent: set[str] = set()
@@ -80,7 +80,7 @@ async def crawl(seen: SeenSet[str], log: Path, pause_s: float) -> None:
     await seen.close(is_clean=True)
 
 
-async def answer(seen: SeenSet[str], url: str) -> list[str]:
+async def answer(seen: SeenSet, url: str) -> list[str]:
     """Return the URLs to fetch after the answer to *url*."""
     digest = form_digest(form_of(url))
     if fails(url):

@@ -164,7 +164,7 @@ def test_values_are_named_in_no_list_of_rules():
     evidence.dropped(("c", "c=01"))
     record(evidence, 1, 1, is_same=True)
     assert [state.rule for state in evidence.states()] == ["c"]
-    assert set(evidence.drops.by_rule()) == {"c"}
+    assert set(evidence.n_dropped()) == {"c"}
 
 
 def built(site: Site, folder: Path, different: set[str]) -> dict[str, object]:

@@ -12,8 +12,7 @@ from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration import comparisons
 from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
 from dedup_crawler.live.exploration.covered_tests import MAX_WAITING, PATIENCE, CoveredTests
-from dedup_crawler.live.exploration.drop_counts import MAX_SETS, DropCounts
-from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
+from dedup_crawler.live.exploration.rule_evidence import MAX_SETS, RuleEvidence
 from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, says_nothing, shown_texts
 from dedup_crawler.live.walls.alike_answers import MAX_IN_VAIN, MAX_LEFT, AlikeAnswers, forms_left
 
@@ -259,26 +258,28 @@ def test_rows_that_are_what_they_seem_end_the_search():
 
 def test_drops_are_verified_by_explorations_of_their_rules():
     """A drop counts as tested if each of its rules was; one sent after all, or decided anew, does not count."""
-    drops = DropCounts()
+    evidence = RuleEvidence(0.02)
     for rules, n in ((("a",), 10), (("a", "b"), 5), (("c",), 3), ((), 2)):
-        drops.dropped(rules, n)
-    assert drops.verdicts() == (0, 20, 0, 0)
-    drops.explored(("a",), is_same=True)
-    assert drops.verdicts() == (10, 10, 1, 0)
-    drops.explored(("b",), is_same=False)
-    assert drops.verdicts() == (15, 5, 1, 1)
-    assert drops.untested_rules() == {"c"}
-    assert drops.verdicts({"b"}) == (10, 10, 1, 0)
+        for _ in range(n):
+            evidence.dropped(rules)
+    assert evidence.verdicts() == (0, 20, 0, 0)
+    evidence.record(("a",), b"1", is_same=True)
+    assert evidence.verdicts() == (10, 10, 1, 0)
+    evidence.record(("b",), b"2", is_same=False)
+    assert evidence.verdicts() == (15, 5, 1, 1)
+    assert evidence.untested_rules() == {"c"}
+    evidence.switch_off("b")
+    assert evidence.verdicts() == (10, 10, 1, 0)
     for is_sent in (True, True, False, False, False):  # a new model decides about three of them
-        drops.taken_back(("a", "b"), is_sent=is_sent)
-    assert drops.n_taken_back == 2
-    assert drops.by_rule() == {"a": 10, "c": 3}
-    assert drops.verdicts({"b"}) == (10, 5, 1, 0)
+        evidence.taken_back(("a", "b"), is_sent=is_sent)
+    assert evidence.n_taken_back == 2
+    assert evidence.n_dropped() == {"a": 10, "c": 3}
+    assert evidence.verdicts() == (10, 5, 1, 0)
 
 
 def test_sets_of_rules_are_bounded():
     """Later sets are counted together, and no drop is forgotten."""
-    drops = DropCounts()
+    evidence = RuleEvidence(0.02)
     for n in range(MAX_SETS + 10):
-        drops.dropped((f"r{n}",))
-    assert sum(drops.verdicts()[:2]) == MAX_SETS + 10
+        evidence.dropped((f"r{n}",))
+    assert sum(evidence.verdicts()[:2]) == MAX_SETS + 10

@@ -60,7 +60,7 @@ def test_endless_links_cost_a_bounded_number_of_bytes_each(tmp_path: Path):
         before = tracemalloc.get_traced_memory()[0]
         for start in range(0, len(urls), 500):
             requests = [Request(url) for url in urls[start : start + 500]]
-            assert at_once(crawl.decide(requests)) == [True] * len(requests)
+            assert at_once(crawl.decisions.decide(requests)) == [True] * len(requests)
         del requests
         gc.collect()
         return tracemalloc.get_traced_memory()[0] - before
@@ -81,11 +81,11 @@ def test_endless_duplicates_cost_no_more_than_the_bounds(tmp_path: Path):
     """
     crawl = filter_of(tmp_path)
     urls = [f"{HOST}/topic.php?t=5&sid={n:016x}" for n in range(N_LINKS)]
-    kept = [at_once(crawl.decide([Request(url)]))[0] for url in urls]
+    kept = [at_once(crawl.decisions.decide([Request(url)]))[0] for url in urls]
     assert kept[0]
     assert sum(kept) < 0.03 * N_LINKS  # explored URLs
-    assert MAX_OF_RULE <= len(crawl.explorer._reservoir) < MAX_OF_RULE + FORGOTTEN_AT_ONCE
-    assert len(crawl.explorer.alternatives) <= MAX_ALL
+    assert MAX_OF_RULE <= len(crawl.explorer._reservoir._dropped) < MAX_OF_RULE + FORGOTTEN_AT_ONCE
+    assert crawl.explorer.alternatives._n <= MAX_ALL
 
 
 ODD = [

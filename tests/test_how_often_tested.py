@@ -24,7 +24,7 @@ def test_a_form_speaks_once_for_a_rule():
 def test_the_young_are_explored_more():
     """Nearly all at first, then a tenth, 2 % when no more tests are worth it, more again after a wrong one."""
     evidence = RuleEvidence(0.02)
-    evidence.drops.dropped(("r",), 400)
+    evidence._n_dropped["r"] = 400
     rates = []
     for i in range(60):
         rates.append(rate(evidence, "r"))
@@ -86,7 +86,7 @@ def test_a_crawl_that_learns_anew_keeps_its_right_tests():
         evidence.dropped(("r2",))
         evidence.dropped(("r3",))
     assert evidence.is_verified(("r2",))
-    assert evidence.drops.untested_rules() == {"r3"}
+    assert evidence.untested_rules() == {"r3"}
     assert [(each.rule, each.standing) for each in evidence.states()][:2] == [("r", "verified"), ("r2", "verified")]
     evidence.add_training({"r4": (40, 0)}, "a.example", effects=effects)
     assert evidence.n_missing("r4") == 3
@@ -101,7 +101,7 @@ def test_drops_that_a_new_model_counts_anew_call_for_no_new_tests():
         explored(evidence, [True] * (n % 2), first=n)
     assert evidence.is_verified(("r",))
     for _ in range(64):
-        evidence.drops.taken_back(("r",), is_sent=False)
+        evidence.taken_back(("r",), is_sent=False)
     for _ in range(64):
         evidence.dropped(("r",))
     assert evidence.is_verified(("r",))
@@ -116,8 +116,8 @@ def test_when_a_rule_is_verified():
     evidence.add_training({"r": (40, 0)}, "a.example")
     evidence.add_training({"new": (0, 0)}, "b.example")
     assert (evidence.n_missing("r"), evidence.n_missing("new")) == (3, 3)
-    evidence.drops.dropped(("r",), 400)
-    evidence.drops.dropped(("new",), 400)
+    evidence._n_dropped["r"] = 400
+    evidence._n_dropped["new"] = 400
     assert (evidence.n_missing("r"), evidence.n_missing("new")) == (26, 26)
     explored(evidence, [True] * 26, "r", 200)
     assert evidence.is_verified(("r",))
@@ -132,7 +132,7 @@ def test_what_a_crawl_has_learnt_itself_needs_fewer_tests():
     """Merge groups count as tests, but for the first three, and those that tests have made; a wrong test ends that."""
     evidence = RuleEvidence(0.02)
     evidence.add_training({"r": (40, 0)}, "a.example", is_of_this_crawl=True)
-    evidence.drops.dropped(("r",), 400)
+    evidence._n_dropped["r"] = 400
     assert (evidence.n_missing("r"), rate(evidence, "r")) == (3, 0.99)
     explored(evidence, [True] * 3)
     assert evidence.n_missing("r") == 0
@@ -154,8 +154,8 @@ def test_the_rules_of_a_site_speak_for_each_other():
     others = [f"other {n}" for n in range(8)]
     evidence.add_training(dict.fromkeys([*others, "r"], (40, 0)), "a.example")
     evidence.add_training({"stranger": (40, 0)}, "b.example")
-    evidence.drops.dropped(("r",), 64)
-    evidence.drops.dropped(("stranger",), 64)
+    evidence._n_dropped["r"] = 64
+    evidence._n_dropped["stranger"] = 64
     assert evidence.n_missing("r") == evidence.n_missing("stranger") == 12
     for place, other in enumerate(others):
         explored(evidence, [True] * 3, other, 10 * place)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.live.exploration import rule_evidence, rule_life
+from dedup_crawler.live.exploration import rule_life
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from rule_outcomes import evidence_of, explored, form, rate
@@ -52,7 +52,7 @@ def failed_at(shares, seed, training=None):
 )
 def test_what_is_doubted(outcomes, is_doubted):
     """One wrong test is enough for a new rule, four in a row for any past; one of forty may be chance."""
-    assert after(outcomes).is_doubted("r") is is_doubted
+    assert after(outcomes)._life_of("r").is_doubted is is_doubted
 
 
 def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
@@ -118,23 +118,23 @@ def test_more_disagreement_never_makes_a_rule_less_suspicious(outcomes, data):
         return
     i = data.draw(st.integers(0, len(outcomes) - 1))
     worse = [*outcomes[:i], False, *outcomes[i + 1 :]]
-    assert after(worse).suspicion("r") >= after(outcomes).suspicion("r")
+    assert after(worse)._life_of("r").suspicion() >= after(outcomes)._life_of("r").suspicion()
 
 
 @given(st.lists(st.booleans(), max_size=60))
 def test_one_more_agreement_never_makes_a_rule_doubted(outcomes):
     """Law: one more right trial never makes a rule doubted or switched off."""
     evidence = after(outcomes)
-    is_doubted = evidence.is_doubted("r")
+    is_doubted = evidence._life_of("r").is_doubted
     assert evidence.record(("r",), form(10**6), is_same=True) is None
-    assert is_doubted or not evidence.is_doubted("r")
+    assert is_doubted or not evidence._life_of("r").is_doubted
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_the_promise_is_bounded_whatever_the_training_says(n_groups, n_wrong):
     """Law: the promised error is 2 to 10 %, so no training evidence makes a rule invulnerable."""
     evidence = evidence_of({"r": (n_groups, n_wrong)})
-    assert rule_evidence.MIN_ERROR <= evidence.promised_error("r") <= rule_evidence.MAX_ERROR
+    assert rule_life.MIN_ERROR <= evidence._life_of("r").promised_error <= rule_life.MAX_ERROR
 
 
 def test_a_rule_that_gives_all_pages_one_form_is_found_out():
@@ -163,7 +163,7 @@ def test_of_two_rules_that_share_a_drop_the_more_suspicious_goes():
     assert gone == [None, "bad"]
     assert evidence.switched_off == {"bad"}
     assert evidence.counts()["good"] == RuleCounts(30, 0, False)
-    assert evidence.suspicion("good") < 1
+    assert evidence._life_of("good").suspicion() < 1
 
 
 def test_tests_under_way_blame_the_rule_that_was_switched_off_meanwhile():
@@ -217,13 +217,13 @@ def test_a_rule_that_the_next_model_knows_in_another_context_keeps_its_wrong_tes
     explored(evidence, [True] * 8, "s")
 
     evidence.add_training({"r2": (60, 1), "s2": (60, 0)}, "a.example", effects={"r2": "drop v", "s2": "drop s"})
-    assert (evidence.is_doubted("r2"), evidence.is_doubted("s2")) == (True, False)
+    assert (evidence._life_of("r2").is_doubted, evidence._life_of("s2").is_doubted) == (True, False)
     assert (evidence.counts()["r2"].n_disagreed, rate(evidence, "r2")) == (2, 1.0)
     assert "s2" not in evidence.counts()
     assert evidence.record(("r2",), form(900), is_same=False) == "r2"
 
     evidence.add_training({"r3": (60, 1), "t": (60, 0)}, "a.example", effects={"r3": "drop v", "t": "drop t"})
-    assert (evidence.is_doubted("r3"), evidence.is_doubted("t")) == (True, False)
+    assert (evidence._life_of("r3").is_doubted, evidence._life_of("t").is_doubted) == (True, False)
 
 
 def test_a_rule_that_holds_everywhere_is_blamed_for_what_it_did_alone():
@@ -241,7 +241,7 @@ def test_a_rule_that_others_have_found_wrong_is_doubted_or_goes():
     evidence = RuleEvidence(0.02)
     evidence.add_training({"r": (9, 0), "s": (9, 0), "t": (9, 0)})
     assert evidence.take_in({"r": RuleCounts(0, 1), "s": RuleCounts(3, 2, True), "t": RuleCounts(30, 0)}) == ["s"]
-    assert evidence.is_doubted("r")
+    assert evidence._life_of("r").is_doubted
     assert evidence.switched_off == {"s"}
     evidence.dropped(("t",))
     assert evidence.is_verified(("t",))

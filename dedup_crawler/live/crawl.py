@@ -64,7 +64,7 @@ class FilteredCrawl:
         self.models = LiveModels(self._shelf(), options.exploration, logger.error, is_dry_run=options.is_dry_run)
         # such a spider resumes from its database, which knows the seen URLs
         jobs = None if getattr(crawler.spidercls, "yields_pages", False) else job_dir(crawler.settings)
-        self.seen: SeenSet[Any] = open_seen(options.seen, Path(jobs) if jobs else None)
+        self.seen: SeenSet = open_seen(options.seen, Path(jobs) if jobs else None)
         self.job = KilledJob(Path(jobs)) if jobs and self.seen.is_durable else None
         """The JOBDIR, if the crawl can be resumed."""
         self.codes = RuleCodes()

@@ -41,11 +41,7 @@ class DuplicateFilter(FilteredCrawl):
         self.has_downloader_side = False
         """True if the downloader middleware is enabled; otherwise nothing may be dropped."""
         self.answers = Answers(self, self._switch_off_failing)
-        self._decisions = Decisions(self)
-        self.is_decided = self._decisions.questions.is_decided
-        self.leads_back = self._decisions.questions.leads_back
-        self.decide = self._decisions.decide
-        self.decide_again = self._decisions.decide_again
+        self.decisions = Decisions(self)
         self.late = LateRequests(self)
         self._status = StatusPage(options.status) if options.status else None
         self._learner: Learner | None = None
@@ -206,19 +202,19 @@ class DuplicateFilter(FilteredCrawl):
         if self.n_fetched <= self._sought_at * growth:
             return False
         self._sought_at = self.n_fetched
-        missing = self.explorer.take_missing(self._decisions.questions.is_missing_by_now)
+        missing = self.explorer.take_missing(self.decisions.questions.is_missing_by_now)
         return self.answers.send(missing, marks.RECOVERED) > 0
 
     async def _take_models(self, folder: Path) -> None:
         """Switch to newly learnt models: from now on their forms count, also for seen pages."""
         try:
             self.models.replace(ModelShelf(folder, layer=self.models.shelf.layer))
-            self._decisions.forget_forms()
+            self.decisions.forget_forms()
             await self._forget_seen()
         except (ModelError, SeenUnavailableError) as error:
             self.report.warn(f"The models that were learnt cannot be used: {error}")
             return
-        self._decisions.begin_anew()
+        self.decisions.begin_anew()
         self._sought_at = -1
         self.report.owners.clear()
         self.answers.left_over += self.explorer.begin_anew()
@@ -231,7 +227,7 @@ class DuplicateFilter(FilteredCrawl):
     async def _forget_seen(self) -> None:
         """Forget all forms, but no requests: queued ones are noted again, dropped ones are sent at the end."""
         cleared = await self.seen.clear()
-        await self._decisions.notes.keep_again(cleared.awaited)
+        await self.decisions.notes.keep_again(cleared.awaited)
         self.answers.left_over += cleared.waiting
         for text in cleared.waiting if self.seen.is_durable else ():
             self.seen.keep_dropped(0, text)
@@ -240,7 +236,7 @@ class DuplicateFilter(FilteredCrawl):
         """Switch off a rule that merged different pages, and send its drops."""
         self.models.switch_off(rule)
         self.codes.switch_off([rule])
-        self._decisions.forget_forms()
+        self.decisions.forget_forms()
         self.restore(self._n_earlier)  # pages have other forms now, which other rules may lead to
         self.models.write_evidence()  # so that the rule stays off after a kill
         dropped = self.explorer.switch_off(rule)

@@ -81,9 +81,9 @@ class DuplicateFilterMiddleware:
         was_late = marks.take_late(request)
         if was_late and self._filter.is_learning():
             return _later(request)
-        if not self._filter.is_decided(request):
+        if not self._filter.decisions.questions.is_decided(request):
             return self._decide(request, was_late=was_late)
-        if self._filter.leads_back(request):
+        if self._filter.decisions.questions.leads_back(request):
             return self._decide_again(request)
         return None if was_late else self._filter.late.again(request)
 
@@ -103,13 +103,13 @@ class DuplicateFilterMiddleware:
         return self._filter.answers.failed(request, is_ignored=isinstance(exception, IgnoreRequest))
 
     async def _decide(self, request: Request, *, was_late: bool) -> Request | None:
-        if not (await self._filter.decide([request]))[0]:
+        if not (await self._filter.decisions.decide([request]))[0]:
             await self._filter.answers.led_to_seen(request)
             raise DuplicateRequestError(_reason(request))
         return None if was_late else self._filter.late.again(request)
 
     async def _decide_again(self, request: Request) -> None:
-        if not await self._filter.decide_again(request):
+        if not await self._filter.decisions.decide_again(request):
             await self._filter.answers.failed(request)
             raise DuplicateRequestError(_reason(request))
 
@@ -177,7 +177,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
         async for each in start:
             if (
                 isinstance(each, Request)
-                and not (await self._filter.decide([each], is_start=each.meta.get(REFERRER_KEY) is None))[0]
+                and not (await self._filter.decisions.decide([each], is_start=each.meta.get(REFERRER_KEY) is None))[0]
             ):
                 continue
             yield each
@@ -233,7 +233,7 @@ class DuplicateFilterSpiderMiddleware(BaseSpiderMiddleware):
             for request in links:
                 request.meta[REFERRER_KEY] = page
             self._filter.linked_on.saw((request.url for request in links), page)
-        kept = deque(compress(requests, await self._filter.decide(requests)))
+        kept = deque(compress(requests, await self._filter.decisions.decide(requests)))
         requests.clear()
         return _one_by_one(kept)
 

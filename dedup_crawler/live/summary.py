@@ -69,7 +69,7 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
         parts.append(f"{n_dropped} would have been dropped (dry run)")
         parts.append(_precision(evidence.n_agreed, n_judged, n_dropped))
     else:
-        verdicts = evidence.drops.verdicts(evidence.switched_off)
+        verdicts = evidence.verdicts()
         lost = lost_pages(verdicts.n_tested, verdicts.n_right, verdicts.n_wrong, verdicts.n_untested)
         stats.set_value("dedup/lost/estimate", "unknown" if lost.estimate is None else round(lost.estimate, 1))
         stats.set_value("dedup/lost/low", round(lost.low, 1))
@@ -77,8 +77,8 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
         stats.set_value("dedup/dropped/unverified", verdicts.n_untested)
         n_left = verdicts.n_tested + verdicts.n_untested
         dropped = f"{n_dropped} dropped"
-        if evidence.drops.n_taken_back:
-            dropped += f" ({evidence.drops.n_taken_back} URLs of them sent after all)"
+        if evidence.n_taken_back:
+            dropped += f" ({evidence.n_taken_back} URLs of them sent after all)"
         if n_left and not n_judged:
             level = logging.WARNING
             dropped += ", none of them verified"
@@ -101,7 +101,7 @@ def progress_line(crawl: FilteredCrawl) -> str:
     """Return the progress line: pages fetched, dropped and tested, and the rule with most drops."""
     stats, evidence = crawl.crawler.stats, crawl.models.evidence
     n_dropped, n_explored = (stats.get_value(f"dedup/request/{name}", 0) for name in ("dropped", "explored"))
-    by_rule = evidence.drops.by_rule()
+    by_rule = evidence.n_dropped()
     n_verified = sum(evidence.is_verified([rule]) for rule in by_rule)
     line = (
         f"Filter so far: {crawl.n_fetched} fetched, {n_dropped} dropped, {n_explored} explored "
@@ -118,9 +118,9 @@ def progress_line(crawl: FilteredCrawl) -> str:
 
 def _unverified(models: LiveModels) -> Iterator[tuple[int, str]]:
     """Yield a line for each rule with many drops and without a verdict."""
-    counts = models.evidence.drops.by_rule()
+    counts = models.evidence.n_dropped()
     named = sorted(
-        (rule for rule in models.evidence.drops.untested_rules() if counts[rule] >= MANY_DROPS),
+        (rule for rule in models.evidence.untested_rules() if counts[rule] >= MANY_DROPS),
         key=lambda rule: (-counts[rule], rule),
     )
     for rule in named[:_MAX_NAMED]:
@@ -176,7 +176,7 @@ def numbers(crawl: FilteredCrawl) -> list[Number]:
     def count(name: str) -> int:
         return int(stats.get_value(f"dedup/request/{name}", 0))
 
-    verdicts = evidence.drops.verdicts(evidence.switched_off)
+    verdicts = evidence.verdicts()
     lost = lost_pages(verdicts.n_tested, verdicts.n_right, verdicts.n_wrong, verdicts.n_untested)
     n_urls = verdicts.n_tested + verdicts.n_untested
     n_judged = evidence.n_agreed + evidence.n_disagreed
@@ -190,8 +190,8 @@ def numbers(crawl: FilteredCrawl) -> list[Number]:
     if n_urls:
         estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
         found.append(("pages lost by estimate", estimate, f"95 %: {lost.low:.0f} to {lost.high:.0f}"))
-    if evidence.drops.n_taken_back:
-        found.append(("dropped and sent after all", f"{evidence.drops.n_taken_back:,}", ""))
+    if evidence.n_taken_back:
+        found.append(("dropped and sent after all", f"{evidence.n_taken_back:,}", ""))
     return found
 
 

@@ -273,11 +273,11 @@ class Explorer:
         """
         if not self._explores:
             return []
-        rules = self.evidence.drops.by_rule()
+        rules = self.evidence.n_dropped()
         held = [rule for rule in rules if self.evidence.is_held(rule)]
         kept = [each for rule in held for each in self._reservoir.take(rule)]
         n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
-        n_missing |= {value: 1 for value in self.evidence.drops.values() if self.evidence.n_missing(value)}
+        n_missing |= {value: 1 for value in self.evidence.dropped_values() if self.evidence.n_missing(value)}
         kept += self._reservoir.sample(n_missing, self.evidence.has_spoken)
         return self._taken_back(kept)
 
@@ -310,7 +310,7 @@ class Explorer:
     def _taken_back(self, kept: Iterable[tuple[Kept, tuple[str, ...]]], *, are_sent: bool = True) -> list[Kept]:
         by_url: dict[str, Kept] = {}
         for request, rules in kept:
-            self.evidence.drops.taken_back(rules, is_sent=are_sent)
+            self.evidence.taken_back(rules, is_sent=are_sent)
             by_url[url_of_kept(request)] = request
         return [*by_url.values()]
 

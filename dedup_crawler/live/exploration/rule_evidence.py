@@ -14,33 +14,50 @@ tested, and the whole life: an old rule that breaks is switched off at the fourt
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import filterfalse
 from operator import itemgetter
+from typing import NamedTuple
 
-from dedup_crawler.live.exploration.drop_counts import DropCounts
 from dedup_crawler.live.exploration.rule_life import (
     HELD,
     WINDOW,
     Life,
     RuleState,
     Speakers,
-    ValueTests,
+    ValueLives,
     Verdict,
     share_that_holds,
 )
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.language.candidates import as_candidate, is_value, rule_of
-from dedup_crawler.rules.learning.belief import expected_error
 
-MIN_ERROR = 0.02
-"""Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""
-MAX_ERROR = 0.1
-"""Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
+MAX_SETS = 10_000
+"""Sets of rules whose drops are counted separately."""
 SETTLED = 20
 """Explorations in this process after which the drops of a verified rule need not survive a kill."""
+
+
+class Verdicts(NamedTuple):
+    """Drops that were not fetched, and the explorations for and against them."""
+
+    n_tested: int
+    """Drops by rules that each have a decided exploration."""
+    n_untested: int
+    """All other drops, and unsent drops of rules that were switched off."""
+    n_right: int
+    n_wrong: int
+
+
+@dataclass(slots=True)
+class _Drops:
+    """Drops of one set of rules, and the decided explorations of such drops."""
+
+    n_dropped: int = 0
+    n_right: int = 0
+    n_wrong: int = 0
 
 
 class RuleEvidence:
@@ -51,16 +68,16 @@ class RuleEvidence:
 
     def __init__(self, epsilon: float) -> None:
         self._epsilon = epsilon
-        self._training: dict[str, tuple[int, int]] = {}
         self._lives: dict[str, Life] = {}
-        self._site_of: dict[str, str] = {}
         self._standard: set[str] = set()
         self._rules_of: dict[str, set[str]] = {}  # what rules do -> the rules, of all models so far
-        self._values = ValueTests()
+        self._values: defaultdict[str, ValueLives] = defaultdict(ValueLives)  # by candidate
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
         self._speakers = Speakers()
-        self.drops = DropCounts()
-        """The drops of this crawl, by their rules."""
+        self._n_dropped: Counter[str] = Counter()  # by rule
+        self._by_rules: dict[tuple[str, ...], _Drops] = {}
+        self.n_taken_back = 0
+        """Number of dropped requests that were sent after all."""
         self.n_agreed = 0
         """Right explorations of this crawl, repeated forms included."""
         self.n_disagreed = 0
@@ -100,30 +117,27 @@ class RuleEvidence:
             life = self._lives.get(as_candidate(rule))
             if life is not None and not life.n_wrong and not life.is_switched_off:
                 self._lives[rule] = life
-                self.drops.passed_on(as_candidate(rule), rule)
             elif rule in effects:
                 earlier = (self._rules_of.get(effects[rule], set()) - training.keys()) & self._lives.keys()
                 worst = max((self._lives[each] for each in earlier), key=lambda life: life.n_disagreed, default=None)
                 if worst is not None and worst.n_disagreed:
-                    self._lives[rule] = Life.of(RuleCounts(worst.n_agreed, worst.n_disagreed))
+                    self._life_of(rule).begin_with(RuleCounts(worst.n_agreed, worst.n_disagreed))
                 elif is_of_this_crawl and (held := [each for each in earlier if self._lives[each].has_held()]):
                     best = max(held, key=lambda each: (self._lives[each].n_here, each))
                     self._lives[rule] = self._lives[best].passed_on()
-                    self.drops.passed_on(best, rule)
         for rule, effect in effects.items():
             self._rules_of.setdefault(effect, set()).add(rule)
         self._standard.update(standard)
-        self._training.update(training)
-        self._site_of.update(dict.fromkeys(training, site))
-        for rule, (n_groups, _) in training.items():
+        for rule, counts in training.items():
             life = self._life_of(rule)
-            life.n_learnt_from = max(0, n_groups - life.n_here) if is_of_this_crawl else 0
+            life.training, life.site = counts, site
+            life.n_learnt_from = max(0, counts[0] - life.n_here) if is_of_this_crawl else 0
 
     def add_known(self, known: Mapping[str, RuleCounts]) -> None:
         """Add counts of earlier crawls; a rule that this crawl has explored keeps its own counts."""
         for rule, counts in known.items():
             if not (life := self._life_of(rule)).n_explored and not life.is_switched_off:
-                self._lives[rule] = replace(Life.of(counts), n_learnt_from=life.n_learnt_from)
+                life.begin_with(counts)
 
     def own_counts(self) -> dict[str, RuleCounts]:
         """Return the counts of this process alone, by rule."""
@@ -137,7 +151,8 @@ class RuleEvidence:
         """
         off = []
         for rule, counts in others.items():
-            if rule_of(rule) not in self._training:
+            known = self._lives.get(rule_of(rule))
+            if known is None or known.training is None:
                 continue
             life = self._life_of(rule)
             if life.take_in(counts):
@@ -146,11 +161,6 @@ class RuleEvidence:
                 self.switch_off(rule)
                 off.append(rule)
         return off
-
-    def promised_error(self, rule: str) -> float:
-        """Return the share (0-1) of wrong drops that the rule promises not to exceed."""
-        n_groups, n_wrong = self._training.get(rule, (0, 0))
-        return min(MAX_ERROR, max(MIN_ERROR, n_wrong / n_groups if n_groups > 0 else 0.0))
 
     def least_tested(self, rules: Iterable[str]) -> tuple[str, float]:
         """Return the least tested of *rules*, and the share (0-1) of would-be drops by them to explore.
@@ -163,9 +173,44 @@ class RuleEvidence:
 
     def dropped(self, rules: tuple[str, ...]) -> None:
         """Note a URL that is dropped for the first time."""
-        self.drops.dropped(rules)
+        self._drops_by(rules).n_dropped += 1
+        self._n_dropped.update(rules)
         for rule in rules:
-            self._life_of(rule).dropped(self.drops.of(rule))
+            self._life_of(rule).dropped(self._n_dropped[rule])
+
+    def taken_back(self, rules: tuple[str, ...], *, is_sent: bool) -> None:
+        """Take back a dropped request: it is sent after all, or a new model decides about it anew."""
+        self._drops_by(rules).n_dropped -= 1
+        self._n_dropped.subtract(rules)
+        self.n_taken_back += is_sent
+
+    def n_dropped(self) -> Counter[str]:
+        """Return the drops by rule, without those sent after all; a drop counts for each of its rules."""
+        return Counter({rule: n for rule, n in self._n_dropped.items() if n > 0 and not is_value(rule)})
+
+    def dropped_values(self) -> list[str]:
+        """Return the names of the dropped values of candidates."""
+        return [rule for rule, n in self._n_dropped.items() if n > 0 and is_value(rule)]
+
+    def untested_rules(self) -> set[str]:
+        """Return the rules with drops and without a decided exploration."""
+        return {rule for rule in self.n_dropped() if not self._life_of(rule).is_tested}
+
+    def verdicts(self) -> Verdicts:
+        """Sum up drops and explorations; those of switched-off rules do not count as explorations."""
+        n_tested = n_untested = n_right = n_wrong = 0
+        for rules, drops in self._by_rules.items():
+            lives = {rule: self._life_of(rule) for rule in rules}
+            is_tested = all(life.is_tested for rule, life in lives.items() if not is_value(rule))
+            if not rules:
+                is_tested = drops.n_right + drops.n_wrong > 0
+            if is_tested and not any(life.is_switched_off for life in lives.values()):
+                n_tested += drops.n_dropped
+                n_right += drops.n_right
+                n_wrong += drops.n_wrong
+            else:
+                n_untested += drops.n_dropped
+        return Verdicts(n_tested, max(0, n_untested), n_right, n_wrong)
 
     def begun(self, rules: Iterable[str]) -> None:
         """Note that an exploration of *rules* is under way, which lowers the rate of further ones."""
@@ -198,22 +243,21 @@ class RuleEvidence:
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
         if is_value(rule):
-            return int(self._values.lacks_test(rule))
-        n_missing = self._life_of(rule).n_missing(self.drops.of(rule), self.promised_error(rule), self._share(rule))
-        return max(int(self.is_doubted(rule)), n_missing)
+            return int(self._values[rule_of(rule)].lacks_test(rule))
+        return self._life_of(rule).n_missing(max(0, self._n_dropped[rule]), self._share(rule))
 
     def states(self) -> Iterator[RuleState]:
         """Yield the rules that have drops, tests, or are switched off."""
-        for rule in filterfalse(is_value, {**self.drops.by_rule(), **self._lives}):
-            life = self._life_of(rule)
-            n_dropped = self.drops.of(rule)
+        for rule in filterfalse(is_value, [*self._lives]):
+            life = self._lives[rule]
+            n_dropped = max(0, self._n_dropped[rule])
             if life.is_switched_off:
                 standing = "switched off"
-            elif self.is_doubted(rule):
+            elif life.is_doubted:
                 standing = "doubted"
             elif self._epsilon <= 0:
                 standing = "not tested"
-            elif self.is_held(rule):
+            elif life.is_held():
                 standing = "held back"
             else:
                 standing = "verified" if self.n_missing(rule) == 0 else "being tested"
@@ -231,14 +275,11 @@ class RuleEvidence:
         return all(self.n_missing(rule) == 0 for rule in rules)
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
-        """Record the verdict on one drop by *rules*.
+        """Record the verdict on one drop by *rules*; return the rule that is switched off from now on, if any.
 
-        Returns
-        -------
-        str | None
-            The rule that is switched off from now on: it was doubted before, or was wrong too often to be doubted. If
-            several rules fail, only the most suspicious one is doubted or switched off, and the others' shared wrong
-            verdicts are taken back. A wrong value of a candidate is switched off alone at first.
+        It was doubted before, or was wrong too often to be doubted. If several rules fail, only the most suspicious one
+        is doubted or switched off, and the others' shared wrong verdicts are taken back. A wrong value of a candidate
+        is switched off alone at first.
         """
         sharing = tuple(dict.fromkeys(rules))
         if any(is_value(rule) and self._life_of(rule).is_switched_off for rule in sharing):
@@ -248,15 +289,19 @@ class RuleEvidence:
             self.n_agreed += 1
         else:
             self.n_disagreed += 1
-        self.drops.explored(sharing, is_same=is_same)
+        drops = self._drops_by(sharing)
+        drops.n_right += is_same
+        drops.n_wrong += not is_same
+        for rule in sharing:
+            self._life_of(rule).is_tested = True
         if not is_same:
             sharing = tuple(rule for rule in sharing if rule not in self._standard) or sharing
-            if off := tuple(rule for rule in sharing if self._life_of(rule).is_switched_off):
+            if off := tuple(rule for rule in sharing if self._lives[rule].is_switched_off):
                 self.given_up(set(sharing).difference(off))  # this test was under way when the culprit was found
                 sharing = off
-        doubted = set() if is_same else {rule for rule in sharing if self.is_doubted(rule)}
+        doubted = set() if is_same else self._doubted(sharing)
         for rule in sharing:
-            life = self._life_of(rule)
+            life = self._lives[rule]
             life.n_explored += 1
             life.n_here += 1
             life.n_under_way = max(0, life.n_under_way - 1)
@@ -271,10 +316,11 @@ class RuleEvidence:
         if is_same:
             return None
         values = [rule for rule in sharing if is_value(rule)]
-        failing = [rule for rule in sharing if self.is_doubted(rule)]
-        if failing:
-            worst = min(failing, key=lambda rule: (-self.expected_error(rule), -self.suspicion(rule), rule))
-            if worst in doubted or self.suspicion(worst) > 1:
+        if failing := self._doubted(sharing):
+            worst = min(
+                failing, key=lambda rule: (-self._lives[rule].expected_error, -self._lives[rule].suspicion(), rule)
+            )
+            if worst in doubted or self._lives[worst].suspicion() > 1:
                 self.switch_off(worst)
                 return worst
             self._excuse_others(worst)
@@ -284,7 +330,7 @@ class RuleEvidence:
     def _switched_off_value(self, value: str) -> str:
         """Switch off a value of a candidate, or the candidate if it is the second one; return its name."""
         candidate = rule_of(value)
-        is_first = not self._values.has_wrong(candidate)
+        is_first = not self._values[candidate].has_wrong()
         self._life_of(value).is_switched_off = True
         if is_first:
             return value
@@ -295,22 +341,8 @@ class RuleEvidence:
         """Return True if a verdict on a drop of this form has counted for or against *rule*."""
         return self._speakers.has_spoken(rule, form_digest)
 
-    def suspicion(self, rule: str) -> float:
-        """Return the significance level by the p-value of a rule's verdicts under its promise; above 1 it fails."""
-        life = self._lives.get(rule)
-        return life.suspicion(self.promised_error(rule)) if life is not None else 0.0
-
-    def expected_error(self, rule: str) -> float:
-        """Return the expected share (0-1) of wrong drops of a rule, by all its evidence."""
-        life, (n_groups, n_wrong) = self._life_of(rule), self._training.get(rule, (0, 0))
-        return expected_error(n_groups + life.n_agreed + life.n_disagreed, n_wrong + life.n_disagreed)
-
-    def is_doubted(self, rule: str) -> bool:
-        """Return True if a rule that is not switched off has been wrong, and breaks its promise."""
-        life = self._lives.get(rule)
-        if life is None or life.is_switched_off or not life.n_disagreed or is_value(rule):
-            return False
-        return self.expected_error(rule) > self.promised_error(rule) or self.suspicion(rule) > 1
+    def _doubted(self, rules: Iterable[str]) -> set[str]:
+        return {rule for rule in rules if not is_value(rule) and self._life_of(rule).is_doubted}
 
     def switch_off(self, rule: str) -> None:
         """Mark a rule as switched off, and excuse other rules that were wrong together with it."""
@@ -331,25 +363,30 @@ class RuleEvidence:
     def _life_of(self, rule: str) -> Life:
         life = self._lives.get(rule)
         if life is None:
-            life = self._lives[rule] = Life.of(RuleCounts())
+            life = self._lives[rule] = Life()
             if is_value(rule):
-                self._values.add(rule, life)
+                self._values[rule_of(rule)][rule] = life
         return life
+
+    def _drops_by(self, rules: tuple[str, ...]) -> _Drops:
+        """Return the counts of a set of rules; later sets than :data:`MAX_SETS` are counted without rules."""
+        is_counted = rules in self._by_rules or len(self._by_rules) < MAX_SETS
+        return self._by_rules.setdefault(rules if is_counted else (), _Drops())
 
     def _rate(self, rule: str) -> float:
         if is_value(rule):
-            return self._values.rate(rule, self.drops.of(rule_of(rule)), self._epsilon)
-        if self.is_doubted(rule):
+            candidate = rule_of(rule)
+            return self._values[candidate].rate(rule, self._n_dropped[candidate], self._epsilon)
+        life = self._life_of(rule)
+        if life.is_doubted:
             return 1.0
-        return self._life_of(rule).rate(self._epsilon) if self.n_missing(rule) else self._epsilon
+        return life.rate(self._epsilon) if self.n_missing(rule) else self._epsilon
 
     def _share(self, rule: str) -> float:
         """Return the expected share (0-1) of a site's rules that hold, by this process's tests of the other rules."""
-        site = self._site_of.get(rule, "")
-        if (counts := self._held_and_failed.get(site)) is None:
-            rules = [each for each in self._lives if self._site_of.get(each, "") == site and not is_value(each)]
-            here = [self._lives[each] for each in rules]
-            n_held, n_failed = sum(each.has_held() for each in here), sum(each.has_failed() for each in here)
-            counts = self._held_and_failed[site] = n_held, n_failed
         life = self._life_of(rule)
+        if (counts := self._held_and_failed.get(life.site)) is None:
+            here = [each for name, each in self._lives.items() if each.site == life.site and not is_value(name)]
+            n_held, n_failed = sum(each.has_held() for each in here), sum(each.has_failed() for each in here)
+            counts = self._held_and_failed[life.site] = n_held, n_failed
         return share_that_holds(counts[0] - life.has_held(), counts[1] - life.has_failed())

@@ -14,17 +14,20 @@ value is switched off, and from then on every value needs its test. The second o
 from __future__ import annotations
 
 import math
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from dedup_crawler.methods.model.evidence_file import RuleCounts
-from dedup_crawler.rules.language.candidates import rule_of
 from dedup_crawler.rules.language.statistics import tail
 from dedup_crawler.rules.learning.belief import FEW_VALUES, expected_error
 
+MIN_ERROR = 0.02
+"""Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""
+MAX_ERROR = 0.1
+"""Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
 WINDOW = 50
 """Number of latest verdicts that are searched for runs."""
 SUSPECTED = 5
@@ -59,6 +62,9 @@ MAX_WAITING = 4_000
 """Maximum of drops of a candidate that wait for tests of its values: more would not surely be kept."""
 
 
+_NO_TESTS = RuleCounts()
+
+
 class Verdict(NamedTuple):
     """Result of one exploration."""
 
@@ -83,13 +89,18 @@ class RuleState(NamedTuple):
 class Life:
     """One rule."""
 
-    n_agreed: int
-    n_disagreed: int
-    is_switched_off: bool
-    n_explored: int
+    training: tuple[int, int] | None = None
+    """Merge groups and contradictions in training; None for a rule of no model that this crawl has used."""
+    site: str = ""
+    n_agreed: int = 0
+    n_disagreed: int = 0
+    is_switched_off: bool = False
+    n_explored: int = 0
     """All explorations, including repeated ones of a form."""
-    foreign: RuleCounts
+    foreign: RuleCounts = _NO_TESTS
     """Counts of earlier crawls, or of the other crawlers of this one."""
+    is_tested: bool = False
+    """True if an exploration of this crawl was decided, also one that it shares with other rules."""
     n_under_way: int = 0
     """Explorations without a verdict yet."""
     n_here: int = 0
@@ -110,16 +121,35 @@ class Life:
     """True if another rule has these tests as well, and counts instead of this one."""
     recent: deque[Verdict] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
-    @classmethod
-    def of(cls, counts: RuleCounts) -> Life:
+    def begin_with(self, counts: RuleCounts) -> None:
         """Start from the counts of earlier processes."""
-        n_agreed, n_disagreed, is_switched_off = counts
-        return cls(n_agreed, n_disagreed, is_switched_off, n_agreed + n_disagreed, counts, n_wrong=n_disagreed)
+        self.foreign = counts
+        self.n_agreed, self.n_disagreed, self.is_switched_off = counts
+        self.n_explored, self.n_wrong = self.n_agreed + self.n_disagreed, self.n_disagreed
 
     def passed_on(self) -> Life:
         """Return the life of a rule that takes over all tests; this one no longer counts as a rule that holds."""
         self.is_passed_on = True
         return replace(self, is_passed_on=False, n_under_way=0, recent=self.recent.copy())
+
+    @property
+    def promised_error(self) -> float:
+        """The share (0-1) of wrong drops that the rule promises not to exceed."""
+        n_groups, n_wrong = self.training or (0, 0)
+        return min(MAX_ERROR, max(MIN_ERROR, n_wrong / n_groups if n_groups > 0 else 0.0))
+
+    @property
+    def expected_error(self) -> float:
+        """The expected share (0-1) of wrong drops, by all evidence."""
+        n_groups, n_wrong = self.training or (0, 0)
+        return expected_error(n_groups + self.n_agreed + self.n_disagreed, n_wrong + self.n_disagreed)
+
+    @property
+    def is_doubted(self) -> bool:
+        """Return True if the rule is not switched off, but has been wrong, and breaks its promise."""
+        if self.is_switched_off or not self.n_disagreed:
+            return False
+        return self.expected_error > self.promised_error or self.suspicion() > 1
 
     def counts(self) -> RuleCounts:
         """Return the counts to save."""
@@ -175,16 +205,16 @@ class Life:
         rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way + self.n_learnt_from)
         return max(epsilon, rate, SUSPECTED_RATE if is_suspected else 0.0)
 
-    def suspicion(self, promised_error: float) -> float:
+    def suspicion(self) -> float:
         """Return the significance level by the p-value of the verdicts under the promise; above 1 the rule fails."""
-        chance = min((tail(n_wrong, n, promised_error) for n_wrong, n in self.runs()), default=1.0)
+        chance = min((tail(n_wrong, n, self.promised_error) for n_wrong, n in self.runs()), default=1.0)
         return LEVEL / (max(1, self.n_agreed + self.n_disagreed) * max(chance, 1e-300))
 
-    def n_missing(self, n_dropped: int, promised_error: float, share: float) -> int:
+    def n_missing(self, n_dropped: int, share: float) -> int:
         """Return the number of further tests that the rule needs; for *share* see :func:`tests_worth`."""
         # right verdicts after the last wrong one
         n_good = next((n for n, each in enumerate(reversed(self.recent)) if not each.is_right), SUSPECTED)
-        n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * promised_error))
+        n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * self.promised_error))
         # the site may have changed since training, and since the first tests
         n_late = self.n_here - self.n_until_half
         if self.n_wrong:
@@ -192,7 +222,7 @@ class Life:
         else:
             n_worth = tests_worth(n_late + self.n_learnt_from, 0, n_dropped, share)
             n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
-        return max(0, HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
+        return max(int(self.is_doubted), HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
 
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""
@@ -201,6 +231,30 @@ class Life:
     def has_failed(self) -> bool:
         """Return True if this process has tested the rule, and it was wrong now or earlier."""
         return self.n_here > 0 and (self.is_switched_off or self.n_wrong > 0)
+
+
+class ValueLives(dict[str, Life]):
+    """The values of one candidate, each with its life."""
+
+    def has_wrong(self) -> bool:
+        """Return True if a value was switched off."""
+        return any(life.is_switched_off for life in self.values())
+
+    def lacks_test(self, value: str) -> bool:
+        """Return True if a value needs a right test."""
+        if value in self and self[value].n_agreed:
+            return False
+        return sum(life.n_agreed > 0 for life in self.values()) < FEW_VALUES or self.has_wrong()
+
+    def rate(self, value: str, n_dropped: int, epsilon: float) -> float:
+        """Return the share (0-1) of drops to explore; the candidate has *n_dropped* in all."""
+        if not self.lacks_test(value):
+            return epsilon
+        if n_dropped >= MAX_WAITING:
+            return 1.0
+        is_tested = value in self and self[value].n_under_way > 0
+        n_under_way = sum(life.n_under_way > 0 for life in self.values())
+        return max(epsilon, FIRST_RATE) if not is_tested and n_under_way < MAX_VALUES else epsilon
 
 
 class Speakers:
@@ -238,14 +292,8 @@ def share_that_holds(n_held: int, n_failed: int) -> float:
 def tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> int:
     """Return the number of further tests that are worth it, at most :data:`MAX_TESTS`.
 
-    Parameters
-    ----------
-    n_tested, n_wrong
-        Earlier tests, and how many of them went wrong.
-    n_dropped
-        Requests that the rule has dropped.
-    share
-        See :func:`share_that_holds`.
+    *n_wrong* of *n_tested* earlier tests went wrong. The rule has dropped *n_dropped* requests; for *share* see
+    :func:`share_that_holds`.
 
     >>> tests_worth(0, 0, 8, 0.5), tests_worth(0, 0, 64, 0.5), tests_worth(0, 0, 512, 0.5), tests_worth(20, 0, 512, 0.5)
     (5, 12, 26, 6)
@@ -264,37 +312,3 @@ def _tests_worth(n_tested: int, n_wrong: int, n_dropped: int, share: float) -> i
             return n
         expected = after
     return MAX_TESTS
-
-
-class ValueTests:
-    """The values of each candidate, with their lives."""
-
-    def __init__(self) -> None:
-        self._of: defaultdict[str, dict[str, Life]] = defaultdict(dict)  # candidate -> value -> its life
-
-    def add(self, value: str, life: Life) -> None:
-        """Add a value that was not met before."""
-        self._of[rule_of(value)][value] = life
-
-    def has_wrong(self, candidate: str) -> bool:
-        """Return True if a value of a candidate was switched off."""
-        return any(life.is_switched_off for life in self._of[candidate].values())
-
-    def lacks_test(self, value: str) -> bool:
-        """Return True if a value needs a right test."""
-        candidate = rule_of(value)
-        values = self._of[candidate]
-        if value in values and values[value].n_agreed:
-            return False
-        return sum(life.n_agreed > 0 for life in values.values()) < FEW_VALUES or self.has_wrong(candidate)
-
-    def rate(self, value: str, n_dropped: int, epsilon: float) -> float:
-        """Return the share (0-1) of drops to explore; the candidate has *n_dropped* in all."""
-        if not self.lacks_test(value):
-            return epsilon
-        if n_dropped >= MAX_WAITING:
-            return 1.0
-        values = self._of[rule_of(value)]
-        is_tested = value in values and values[value].n_under_way > 0
-        n_under_way = sum(life.n_under_way > 0 for life in values.values())
-        return max(epsilon, FIRST_RATE) if not is_tested and n_under_way < MAX_VALUES else epsilon

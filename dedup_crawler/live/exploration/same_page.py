@@ -50,11 +50,8 @@ def same_page(
 ) -> bool | None:
     """Compare two good answers to which *rules* give one form.
 
-    Returns
-    -------
-    bool | None
-        None if undecided: an empty page, too little text, a cut body, small differences, or HTML of a site whose text
-        is not known.
+    None if undecided: an empty page, too little text, a cut body, small differences, or HTML of a site whose text is
+    not known.
     """
     if not left.n_bytes or not right.n_bytes:
         return None

@@ -71,18 +71,10 @@ class Learner:
     The next job starts as soon as one has ended. It loads its libraries and reads the texts of new pages in advance,
     so that the fit is quick when its time comes: a late model saves fewer fetches.
 
-    Parameters
-    ----------
-    database
-        The crawl's database: a path or SQLAlchemy URL.
-    folder
-        Folder for the models: see :func:`dedup_crawler.live.models.refit.refit`.
-    learn_after
-        Number of pages, >= 1, before the first fit.
-    on_model
-        Called with *folder* when it has new models.
-    on_trouble
-        Called with a line for the user if learning failed or a new model was refused. Existing models stay.
+    The crawl's *database* is a path or SQLAlchemy URL; for the *folder* see
+    :func:`dedup_crawler.live.models.refit.refit`. The first fit comes after *learn_after* pages. *on_model* is called
+    with *folder* when it has new models, *on_trouble* with a line for the user if learning failed or a new model was
+    refused; existing models stay.
     """
 
     def __init__(

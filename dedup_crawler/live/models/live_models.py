@@ -13,7 +13,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from dedup_crawler.errors import DedupError, EvidenceError, ModelError, SeenUnavailableError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
@@ -42,33 +41,18 @@ _PAUSE = 0.05  # seconds; after this time a folder that was being replaced exist
 
 
 class ModelShelf:
-    """Loads the model of a host, if there is a usable one.
+    """Loads the model of a host from *path*, if there is a usable one; static rules (*layer*) come before every model.
 
-    DedupError if *path* is no such folder, or the one model in it cannot be used.
-
-    Parameters
-    ----------
-    path
-        A model folder, or a folder of model folders.
-    may_be_empty
-        If True, a missing or empty folder is no error: it has no models yet.
-    layer
-        Static rules to put in front of every model.
+    DedupError if *path* is no such folder, or the one model in it cannot be used. If it *may_be_empty*, a missing or
+    empty folder is no error: it has no models yet.
     """
 
-    def __init__(
-        self,
-        path: str | Path,
-        *,
-        may_be_empty: bool = False,
-        layer: StaticLayer | None = None,
-    ) -> None:
+    def __init__(self, path: str | Path, *, may_be_empty: bool = False, layer: StaticLayer | None = None) -> None:
         self.path = Path(path)
         self.layer = layer
         self._single: Canonicalizer | None = None
         self._names: frozenset[str] = frozenset()
         self._loaded: OrderedDict[str, Canonicalizer] = OrderedDict()
-        self._digests: dict[str, str] = {}
         self._unusable: set[str] = set()
         if may_be_empty and not (self.path.is_dir() and any(self.path.iterdir())):
             return
@@ -118,10 +102,6 @@ class ModelShelf:
             self._unusable.add(name)
             logger.error("No duplicates of %s are filtered: %s", host, error)
             return None
-        digest = model.digest
-        if self._digests.setdefault(name, digest) != digest:
-            self._digests[name] = digest
-            logger.warning("%s was replaced during the crawl: the new model is used from now on.", folder)
         self._loaded[name] = model
         if len(self._loaded) > MAX_MODELS:
             self._loaded.popitem(last=False)
@@ -233,7 +213,7 @@ class LiveModels:
         model = self.of(host_of(normal_form(url)))
         return model is not None and model.is_covered(url)
 
-    async def share_tests(self, seen: SeenSet[Any]) -> list[str]:
+    async def share_tests(self, seen: SeenSet) -> list[str]:
         """Exchange tests with the other crawlers of a seen set; return the rules that one of them switched off.
 
         If the set is unavailable, the next exchange catches up.

@@ -157,19 +157,12 @@ class _Tally:
 
 
 def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Export:
-    """Write the model in *folder* in one of :data:`FORMATS`.
+    """Write the model in *folder*, which has the evidence of crawls beside it, in one of :data:`FORMATS` (*target*).
+
+    *with_guards* leaves out a rule if the format cannot except the URLs that the model knows too little about.
 
     BadInputError if the model has no rules and the format takes nothing else. ModelError or EvidenceError if the model,
     or its evidence file, cannot be read.
-
-    Parameters
-    ----------
-    folder
-        A model folder, with the evidence of crawls beside it.
-    target
-        Name of the format.
-    with_guards
-        If True, leave out a rule if the format cannot except the URLs that the model knows too little about.
     """
     model = load_model(folder)
     off = switched_off(folder, model)

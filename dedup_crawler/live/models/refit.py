@@ -40,18 +40,13 @@ _SHOWN_LENGTH = 120
 def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
     """Learn models from the pages in *database*, and save them.
 
+    The database is a path or SQLAlchemy URL; the crawl may write to it meanwhile. A model *folder* (it holds
+    ``model.json``) receives one model of all pages. Any other folder receives a model folder for each host with at
+    least 50 pages, named as ``dedup-crawler train`` names it. *n_workers* processes (by default one per core) read
+    pages.
+
     DedupError or OSError if the database cannot be read, nothing can be learnt from it, or a model cannot be written.
     Existing models stay.
-
-    Parameters
-    ----------
-    database
-        A path or SQLAlchemy URL; the crawl may write to it meanwhile.
-    folder
-        A model folder (it holds ``model.json``) receives one model of all pages. Any other folder receives a model
-        folder for each host with at least 50 pages, named as ``dedup-crawler train`` names it.
-    n_workers
-        Number of processes that read pages; by default one per core.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with PageStore(database, create=False) as store:

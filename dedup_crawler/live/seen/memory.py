@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
-
-T = TypeVar("T")
 
 MAX_SUBSTITUTES = 200_000
 """Maximum of waiting substitutes over all forms; the next one is fetched, because losing a page costs more."""
@@ -18,7 +16,7 @@ _THIS_RUN = 1
 _REDIS_SCHEMES = ("redis", "rediss", "unix")
 
 
-class MemorySeenSet(SeenSet[T]):
+class MemorySeenSet(SeenSet):
     """Seen forms in a compact :class:`DigestTable`; awaited ones in a dict, which is faster."""
 
     is_durable = False
@@ -27,7 +25,7 @@ class MemorySeenSet(SeenSet[T]):
     def __init__(self) -> None:
         self._seen = DigestTable()
         self._awaited: dict[bytes, int] = {}
-        self._substitutes: dict[bytes, dict[int, T]] = {}  # awaited or free form -> tag of the URL -> request
+        self._substitutes: dict[bytes, dict[int, Any]] = {}  # awaited or free form -> tag of the URL -> request
         self._n_substitutes = 0
         self._facts: dict[str, str] = {}
 
@@ -57,7 +55,7 @@ class MemorySeenSet(SeenSet[T]):
         self._awaited[digest] = pack(_THIS_RUN, claim.rules, claim.owner)
         return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
 
-    async def wait(self, digest: bytes, substitute: T, owner: int) -> bool:
+    async def wait(self, digest: bytes, substitute: Any, owner: int) -> bool:
         """Keep *substitute*, if there is room."""
         if digest not in self._awaited:
             return self._seen.get(digest) is not None
@@ -82,21 +80,21 @@ class MemorySeenSet(SeenSet[T]):
         for digest in digests:
             self.answered(digest)
 
-    async def release(self, digest: bytes) -> T | None:
+    async def release(self, digest: bytes) -> Any:
         """Free the form; return its oldest substitute."""
         if self._awaited.pop(digest, None) is None:
             self._seen.discard(digest)
             return None
         return self._take(digest) if digest in self._substitutes else None
 
-    async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
+    async def abandoned(self, *, is_idle: bool = True) -> list[Any]:
         """Free all awaited forms; return the oldest substitute of each form that has any."""
         if not is_idle:
             return []
         self._awaited.clear()
         return [self._take(digest) for digest in [*self._substitutes]]
 
-    def _take(self, digest: bytes, tag: int | None = None) -> T:
+    def _take(self, digest: bytes, tag: int | None = None) -> Any:
         """Remove and return the substitute whose URL has *tag*, or the oldest one."""
         waiting = self._substitutes[digest]
         self._n_substitutes -= 1
@@ -134,19 +132,15 @@ class MemorySeenSet(SeenSet[T]):
         """Do nothing."""
 
 
-def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
+def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet:
     """Return the seen set that *setting* names, not opened yet.
+
+    It is ``memory``; a path, or ``sqlite:///PATH`` (with four slashes the path is absolute); or
+    ``redis://HOST:PORT/DB?name=NAME``. None: ``dedup.seen`` in *job_dir*, the folder of a crawl that can be resumed, or
+    memory without one.
 
     BadInputError if *setting* is none of these. MissingExtraError if it is in Redis and the package ``redis`` is not
     installed.
-
-    Parameters
-    ----------
-    setting
-        ``memory``; a path, or ``sqlite:///PATH`` (with four slashes the path is absolute); ``redis://HOST:PORT/DB?name=NAME``.
-        None: ``dedup.seen`` in *job_dir*, or memory without *job_dir*.
-    job_dir
-        Folder of a crawl that can be resumed.
     """
     if setting is None:
         return MemorySeenSet() if job_dir is None else _sqlite(job_dir / "dedup.seen")
@@ -167,7 +161,7 @@ def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet[Any]:
     )
 
 
-def _sqlite(path: Path) -> SeenSet[str]:
+def _sqlite(path: Path) -> SeenSet:
     from dedup_crawler.live.seen.sqlite import SQLiteSeenSet  # other crawls need not load SQLAlchemy
 
     return SQLiteSeenSet(path)

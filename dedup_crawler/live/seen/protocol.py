@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import blake2b
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -114,8 +114,8 @@ def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
     raise RuntimeError(f"{coroutine!r} suspended: a local seen set must not")
 
 
-class SeenSet(ABC, Generic[T]):
-    """Canonical form -> owner; *T* is the type of a substitute (``str`` in durable sets).
+class SeenSet(ABC):
+    """Canonical form -> owner, and the requests that wait for its answer: text in durable sets, else any object.
 
     Call all methods from one thread, and the asynchronous ones from one event loop. These raise
     :class:`SeenUnavailableError` if the set is unavailable: its answer is unknown, and nothing may be dropped. A
@@ -151,7 +151,7 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
-    async def wait(self, digest: bytes, substitute: T, owner: int) -> bool:
+    async def wait(self, digest: bytes, substitute: Any, owner: int) -> bool:
         """Keep *substitute*, whose URL has the tag *owner*, for an awaited form; return True if its URL may be dropped.
 
         All substitutes of a form are kept, each URL once. True: it is kept, or the form has been answered since. False:
@@ -174,7 +174,7 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
-    async def release(self, digest: bytes) -> T | None:
+    async def release(self, digest: bytes) -> Any:
         """Free a form whose owner failed or whose page is to be forgotten; return its oldest substitute.
 
         A form that is free, or awaited by another living crawler, is left unchanged. A durable set keeps the returned
@@ -182,7 +182,7 @@ class SeenSet(ABC, Generic[T]):
         """
 
     @abstractmethod
-    async def abandoned(self, *, is_idle: bool = True) -> list[T | str]:
+    async def abandoned(self, *, is_idle: bool = True) -> list[Any]:
         """Free the forms whose answer will not come; return the requests to fetch in place of their owners.
 
         With *is_idle* (nothing is in flight or queued in this process) all awaited forms of this process are freed, and
@@ -217,13 +217,13 @@ class SeenSet(ABC, Generic[T]):
         """
         return None
 
-    def keep_dropped(self, rules: int, text: str) -> None:
+    def keep_dropped(self, rules: int, text: str) -> None:  # noqa: B027 - a set in memory does nothing
         """Keep a request dropped by unverified rules (by their code), once, so that a later process can send it.
 
         It is written together with the claims for the links of the page. A set in memory does nothing.
         """
 
-    def forget_dropped(self, rules: Collection[int] | None = None) -> None:
+    def forget_dropped(self, rules: Collection[int] | None = None) -> None:  # noqa: B027 - a set in memory does nothing
         """Forget the drops of verified *rules*; None: all drops that this process has kept or received."""
 
     async def share_tests(self, own: Mapping[str, tuple[int, int, bool]]) -> Mapping[str, tuple[int, int, bool]]:
@@ -250,7 +250,7 @@ class SeenSet(ABC, Generic[T]):
     def __len__(self) -> int:
         """Number of seen or owned forms, as far as this process knows."""
 
-    def flush(self) -> None:
+    def flush(self) -> None:  # noqa: B027 - a set in memory does nothing
         """Write pending changes; called about once a second while a crawl runs."""
 
     @abstractmethod

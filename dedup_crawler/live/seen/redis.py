@@ -26,7 +26,7 @@ _MAX_NEWS = 100_000
 _N_GIVEN = 1_000
 
 
-class RedisSeenSet(SeenSet[str]):
+class RedisSeenSet(SeenSet):
     """Seen and awaited forms in Redis (at *url*, see :class:`RedisLink`), for any number of crawlers.
 
     A crawler counts as dead after *heartbeat_s* seconds without a heartbeat. Redis has *timeout_s* seconds to answer.
@@ -109,7 +109,7 @@ class RedisSeenSet(SeenSet[str]):
         for number, (kind, digests, _) in self._news.items():
             if kind == "processed" and digest in _split(digests):
                 self._news[number] = kind, b"".join(each for each in _split(digests) if each != digest), b""
-        return None if text is None else _as_text(text)
+        return None if text is None else text.decode()
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
         """Return the substitutes of unanswered requests (*is_idle*), and the requests of dead crawlers."""
@@ -143,7 +143,7 @@ class RedisSeenSet(SeenSet[str]):
             await self._link.command("HSET", self._link.key("tests"), *itertools.chain.from_iterable(fields.items()))
         others: dict[str, tuple[int, int, bool]] = {}
         for field, told in (await self._link.command("HGETALL", self._link.key("tests"))).items():
-            process, _, rule = _as_text(field).partition(" ")
+            process, _, rule = field.decode().partition(" ")
             if process != self.process:
                 n_agreed, n_disagreed, is_off = others.get(rule, (0, 0, False))
                 agreed, disagreed, off = map(int, told.split())
@@ -157,12 +157,12 @@ class RedisSeenSet(SeenSet[str]):
     async def noted(self, key: str) -> str | None:
         """Return the fact kept under *key*."""
         text = await self._link.command("HGET", self._link.key("facts"), f"note {key}")
-        return None if text is None else _as_text(text)
+        return None if text is None else text.decode()
 
     async def owner(self, digest: bytes) -> str | None:
         """Return the request that owns a seen form, if it is kept."""
         text = await self._run("owner", digest, int(digest in self._answered))
-        return None if text is None else _as_text(text)
+        return None if text is None else text.decode()
 
     def keep_dropped(self, rules: int, text: str) -> None:
         """Keep a drop; Redis is told with the next processed page."""
@@ -196,7 +196,7 @@ class RedisSeenSet(SeenSet[str]):
             rest = ("awaited", "requests", "owners", "owned", "size", f"of:{self.process}")
             await self._link.command("UNLINK", *map(self._link.key, rest))
         self._n = 0
-        awaited = [_as_text(text) for digest, text in requests.items() if digest not in done]
+        awaited = [text.decode() for digest, text in requests.items() if digest not in done]
         return Cleared(awaited, substitutes)
 
     def __len__(self) -> int:
@@ -284,9 +284,5 @@ def _tag(owner: int, rules: int) -> bytes:
     return _code(rules) + owner.to_bytes(4, "big")
 
 
-def _as_text(text: bytes) -> str:
-    return text.decode("utf-8")
-
-
 def _as_texts(texts: Iterable[bytes]) -> list[str]:
-    return [_as_text(text) for text in texts]
+    return [text.decode() for text in texts]

@@ -23,15 +23,10 @@ _MAX_PAUSE_S = 15.0
 class RedisLink:
     """Sends commands to the Redis at *url*; after a failure, all raise :class:`SeenUnavailableError` for a while.
 
-    BadInputError if *url* cannot be parsed. MissingExtraError if the package ``redis`` is not installed.
+    The *url* is ``redis://[user:password@]host:port/db?name=NAME`` (also ``rediss://`` and ``unix://``); *name*
+    (default ``dedup``) is the prefix of all keys. Redis has *timeout_s* seconds to answer.
 
-    Parameters
-    ----------
-    url
-        ``redis://[user:password@]host:port/db?name=NAME`` (also ``rediss://`` and ``unix://``); *name* (default
-        ``dedup``) is the prefix of all keys.
-    timeout_s
-        Time limit for an answer, in seconds.
+    BadInputError if *url* cannot be parsed. MissingExtraError if the package ``redis`` is not installed.
     """
 
     def __init__(self, url: str, *, timeout_s: float) -> None:

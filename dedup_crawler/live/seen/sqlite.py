@@ -31,7 +31,7 @@ _RETRY_S = 30.0
 _FORGET = "DELETE FROM seen", "DELETE FROM awaited", "DELETE FROM substitutes", "DELETE FROM owners"
 
 
-class SQLiteSeenSet(SeenSet[str]):
+class SQLiteSeenSet(SeenSet):
     """Seen and awaited forms in the SQLite file *path*; one process at a time.
 
     Substitutes and kept drops are on disk, so only the disk limits their number.
