@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.json_values import read_json_file
-from dedup_crawler.live.requests.late import SAMPLED
+from dedup_crawler.live.requests.question import SAMPLED
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.repeating import MAX_ALONE, MIN_URLS, repeating_kinds

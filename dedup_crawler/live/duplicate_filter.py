@@ -20,7 +20,7 @@ from dedup_crawler.live.models.learner import Learner
 from dedup_crawler.live.models.live_models import ModelShelf
 from dedup_crawler.live.options import Options, warn_of_unknown_settings
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.late import LateRequests
+from dedup_crawler.live.requests.question import LateRequests
 from dedup_crawler.live.scrapy_compat import create_looping_call, refuse_to_start, stop_at_start
 from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.live.summary import INTERVAL_S, StatusPage, progress_line, summary
