@@ -54,7 +54,7 @@ def test_a_url_that_comes_again_is_no_duplicate():
     """A repeated URL is a known request: no model is used."""
     found = diff_models(model_of(), model_of(DROP_SID), [(f"{HOST}/topic.php?t=1", None)] * 5)
 
-    assert (found.n_urls, found.n_both, found.only_new, found.only_old) == (5, 0, (), ())
+    assert (found.n_urls, found.n_both, found.only_new, found.only_old) == (5, 0, [], [])
 
 
 def test_links_are_judged_with_the_page_that_holds_them():

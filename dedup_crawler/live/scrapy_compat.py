@@ -88,10 +88,8 @@ def close_crawl(crawler: Crawler, reason: str) -> None:
 def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
     """Close the crawl before its first request; call it while components are built.
 
-    An exception there would show the user a traceback, so the first possible signal closes the crawl.
-
-    *reason* is the ``finish_reason`` in its stats, *message* one line for the user: the problem and the way out. The
-    exit status of ``scrapy crawl`` is 1.
+    An exception there would show the user a traceback, so the first possible signal closes the crawl, as in
+    :func:`stop_at_start`.
     """
 
     def refuse(spider: Spider) -> None:
@@ -103,15 +101,11 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
 def stop_at_start(crawler: Crawler, reason: str, message: str) -> None:
     """Close the crawl before its first request; call it last in a handler of ``spider_opened``.
 
-    For the parameters see :func:`refuse_to_start`.
+    *reason* is the ``finish_reason`` in its stats, *message* one line for the user: the problem and the way out. The
+    exit status of ``scrapy crawl`` is 1.
 
-    Since 2.18 an exception is enough. Earlier versions would log it and go on, and can only close a running engine. So
-    the engine is paused, and closed as soon as it runs.
-
-    Raises
-    ------
-    CloseSpider
-        Since 2.18, to make Scrapy close the crawl.
+    Since 2.18 an exception (CloseSpider) is enough. Earlier versions would log it and go on, and can only close a
+    running engine. So the engine is paused, and closed as soon as it runs.
     """
     logger.error("%s", message, extra={"spider": crawler.spider})
     crawler.signals.connect(lambda: mark_as_failed(crawler), signal=signals.spider_closed, weak=False)

@@ -228,12 +228,8 @@ def _clear(job: _Job) -> None:
 class RefitReport:
     """Outcome for the models of a crawl."""
 
-    n_pages: int
-    """Number of pages that were learnt from."""
     learnt: list[str] = field(default_factory=list)
     """Folders with a new model."""
-    kept: list[str] = field(default_factory=list)
-    """Folders whose old model stays, because it was learnt from more pages."""
     refused: list[str] = field(default_factory=list)
     """One line for each old model that stays because the new one was refused."""
 

@@ -6,9 +6,9 @@ URLs are dropped. A repeated URL is the same request, not a duplicate. Memory us
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
@@ -39,15 +39,15 @@ class DroppedLink:
     form: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RuleDiff:
     """Links that one rule drops and the other model fetches."""
 
     rule: str
     """Identifier of the rule."""
     sentence: str
-    n_urls: int
-    examples: tuple[DroppedLink, ...]
+    n_urls: int = 0
+    examples: list[DroppedLink] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class ModelDiff:
     n_urls: int
     n_both: int
     """Number of links dropped by both."""
-    only_new: tuple[RuleDiff, ...]
+    only_new: list[RuleDiff]
     """Dropped by the new model alone, the rule with most URLs first."""
-    only_old: tuple[RuleDiff, ...]
+    only_old: list[RuleDiff]
     """Dropped by the old model alone."""
 
     @property
@@ -81,32 +81,34 @@ def diff_models(
     A URL counts under one rule: the first that led to the drop and that the other model lacks, or the first if it lacks
     none.
     """
-    sides = _Side(old), _Side(new)
-    gone = _Tally(old, new, n_examples), _Tally(new, old, n_examples)
+    old_side, new_side = _Side(old, n_examples), _Side(new, n_examples)
     n_urls = n_both = 0
     for url, referrer in links:
         n_urls += 1
-        by_old, by_new = (side.look(url, referrer) for side in sides)
+        by_old, by_new = old_side.look(url, referrer), new_side.look(url, referrer)
         if by_old is not None and by_new is not None:
             n_both += 1
         elif by_old is not None:
-            gone[0].add(url, referrer, *by_old)
+            old_side.count(*by_old, new_side)
         elif by_new is not None:
-            gone[1].add(url, referrer, *by_new)
-    return ModelDiff(n_urls, n_both, only_new=gone[1].drops(), only_old=gone[0].drops())
+            new_side.count(*by_new, old_side)
+    return ModelDiff(n_urls, n_both, only_new=new_side.drops(), only_old=old_side.drops())
 
 
 class _Side:
-    """One model with its seen forms."""
+    """One model with its seen forms, and the links that it alone drops."""
 
-    def __init__(self, model: Canonicalizer) -> None:
+    def __init__(self, model: Canonicalizer, n_examples: int) -> None:
         self._model = model
+        self._sentences = model.rule_sentences()
+        self._n_examples = n_examples
+        self._drops: dict[str, RuleDiff] = {}
         self._owners = DigestTable()  # form -> code of the rules that made it, tag of the URL
         self._codes = RuleCodes()
         self._told: OrderedDict[str, str] = OrderedDict()
 
-    def look(self, url: str, referrer: str | None) -> tuple[str, tuple[str, ...]] | None:
-        """Return form and rules of a dropped link; None for a fetched one."""
+    def look(self, url: str, referrer: str | None) -> tuple[DroppedLink, tuple[str, ...]] | None:
+        """Return a dropped link and its rules; None for a fetched one."""
         model = self._model
         known = None
         if referrer is not None:
@@ -118,7 +120,7 @@ class _Side:
             if len(self._told) > _MAX_TOLD:
                 self._told.popitem(last=False)
         if known is not None and (covering := model.covering(url)):
-            return form, covering
+            return DroppedLink(url, referrer, form), covering
         digest, tag = form_digest(form), owner_tag(url) & (1 << _TAG_BITS) - 1
         owner = self._owners.get(digest)
         if owner is None:
@@ -126,34 +128,21 @@ class _Side:
             return None
         if owner & (1 << _TAG_BITS) - 1 == tag:
             return None
-        return form, tuple(dict.fromkeys([*rules, *self._codes.rules_of(owner >> _TAG_BITS)]))
+        rules = tuple(dict.fromkeys([*rules, *self._codes.rules_of(owner >> _TAG_BITS)]))
+        return DroppedLink(url, referrer, form), rules
 
-
-class _Tally:
-    """Counts the links that only one model drops, by rule."""
-
-    def __init__(self, model: Canonicalizer, other: Canonicalizer, n_examples: int) -> None:
-        self._sentences: Mapping[str, str] = model.rule_sentences()
-        self._others: Mapping[str, str] = other.rule_sentences()
-        self._n_examples = n_examples
-        self._n_urls: Counter[str] = Counter()
-        self._examples: defaultdict[str, list[DroppedLink]] = defaultdict(list)
-
-    def add(self, url: str, referrer: str | None, form: str, rules: tuple[str, ...]) -> None:
-        """Count one link."""
-        own = [rule for rule in rules if rule not in self._others]
+    def count(self, link: DroppedLink, rules: tuple[str, ...], other: _Side) -> None:
+        """Count a link that the *other* side fetches."""
+        own = [rule for rule in rules if rule not in other._sentences]
         rule = next(iter(own or rules), NO_RULE)
-        self._n_urls[rule] += 1
-        if len(self._examples[rule]) < self._n_examples:
-            self._examples[rule].append(DroppedLink(url, referrer, form))
+        diff = self._drops.setdefault(rule, RuleDiff(rule, self._sentences.get(rule, "by an unknown rule")))
+        diff.n_urls += 1
+        if len(diff.examples) < self._n_examples:
+            diff.examples.append(link)
 
-    def drops(self) -> tuple[RuleDiff, ...]:
-        """Return the drops by rule, the largest first."""
-        ordered = sorted(self._n_urls.items(), key=lambda entry: (-entry[1], entry[0]))
-        return tuple(
-            RuleDiff(rule, self._sentences.get(rule, "by an unknown rule"), n_urls, tuple(self._examples[rule]))
-            for rule, n_urls in ordered
-        )
+    def drops(self) -> list[RuleDiff]:
+        """Return the counted links by rule, the largest first."""
+        return sorted(self._drops.values(), key=lambda diff: (-diff.n_urls, diff.rule))
 
 
 def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Export:

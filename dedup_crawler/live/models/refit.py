@@ -56,7 +56,7 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         # no compared clusters: the comparer finds the other pairs while rules are learnt
         evidence = PageEvidence.of_pages(pages, store.rotating_text(), stored_links(store))
         data = TrainingData.of_pages(pages, cluster_labelled(pages), evidence)
-        done = RefitReport(len(data.urls))
+        done = RefitReport()
         for place, part in _parts(folder, data):
             _learn(place, part, done)
     return done
@@ -95,7 +95,6 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
     """Fit one model, and save it unless it is refused."""
     old = _model_in(place)
     if old is not None and old.n_urls_ > len(data.urls):
-        done.kept.append(str(place))
         return
     reason = _objection(old, data) if old is not None else None
     if reason is not None:
