@@ -13,7 +13,7 @@ from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.question import Notes, Question, Questions
-from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Holder, Standing, form_digest, owner_tag
+from dedup_crawler.live.seen.protocol import Claim, Holder, Standing, form_digest, owner_tag
 from dedup_crawler.urls.normal import normal_form
 
 _MAX_OWNERS = 10_000
@@ -136,12 +136,12 @@ class Decisions:
             # fetching a page twice costs less than losing it
             self._count("seen/unavailable", len(questions))
             self._report.warn_once("seen", f"{error}; until it answers nothing is dropped.")
-            return [NEW_HOLDER] * len(questions)
+            return [Holder(Standing.NEW, 0)] * len(questions)
 
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
         if question.is_redirected or self._covered.n_redirected:
-            self._note_reached(question, NEW_HOLDER)
+            self._note_reached(question, Holder(Standing.NEW, 0))
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
             self._explorer.comparisons.forget_owner(question.digest)
         self._report.owned(question.digest, question.request.url)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
 
 MAX_SUBSTITUTES = 200_000
@@ -53,7 +53,7 @@ class MemorySeenSet(SeenSet):
         if claim.owner in self._substitutes.get(digest, ()):
             self._take(digest, claim.owner)  # the other substitutes go on waiting
         self._awaited[digest] = pack(_THIS_RUN, claim.rules, claim.owner)
-        return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
+        return Holder(Standing.NEW, claim.rules)
 
     async def wait(self, digest: bytes, substitute: Any, owner: int) -> bool:
         """Keep *substitute*, if there is room."""

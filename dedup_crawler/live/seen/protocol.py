@@ -77,18 +77,9 @@ class Cleared(NamedTuple):
     """Substitutes, requests or texts, of unanswered forms. They are stored nowhere else, so they must be sent again."""
 
 
-NEW_HOLDER = Holder(Standing.NEW, 0)
-"""Finding of a new form without rules, the most frequent one."""
-
-
-_NOTHING = blake2b(digest_size=DIGEST_SIZE)
-
-
 def form_digest(form: str) -> bytes:
     """Return the 16-byte digest of a canonical form; cryptographic, because attackers may choose URLs."""
-    hashed = _NOTHING.copy()  # faster than a new hash object
-    hashed.update(form.encode("utf-8", "surrogatepass"))
-    return hashed.digest()
+    return blake2b(form.encode("utf-8", "surrogatepass"), digest_size=DIGEST_SIZE).digest()
 
 
 def owner_tag(url: str) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.protocol import NEW_HOLDER, Claim, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import Claim, Cleared, Holder, SeenSet, Standing
 from dedup_crawler.live.seen.sqlite_file import SeenFile
 from dedup_crawler.live.seen.sqlite_tables import Dropped, Entry, Forms, Owners, Substitutes
 from dedup_crawler.live.seen.table import N_RUNS, OWNER_MASK, pack, unpack
@@ -112,7 +112,7 @@ class SQLiteSeenSet(SeenSet):
         self._forms.put(digest, entry, taken)
         self._answered.discard(digest)
         entries[digest] = taken
-        return NEW_HOLDER if claim.rules == 0 else Holder(Standing.NEW, claim.rules)
+        return Holder(Standing.NEW, claim.rules)
 
     def _is_left(self, entry: Entry, owner: int | None) -> bool:
         """Return True if an awaited form is free for *owner*, because its process has ended."""

@@ -70,7 +70,10 @@ class DigestTable:
         if place >= 0:
             bucket[place + DIGEST_SIZE : place + _SIZE] = value.to_bytes(_VALUE_SIZE, "little")
         else:
-            self._append(bucket, digest, value)
+            bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
+            self._n += 1
+            if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
+                self._split()
 
     def discard(self, digest: bytes) -> None:
         """Remove *digest*; the table keeps its size."""
@@ -87,12 +90,6 @@ class DigestTable:
         if number < self._n_split:
             number = key & (2 * self._mask + 1)
         return self._buckets[number]
-
-    def _append(self, bucket: bytearray, digest: bytes, value: int) -> None:
-        bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
-        self._n += 1
-        if self._n > _ENTRIES_PER_BUCKET * len(self._buckets):
-            self._split()
 
     def _split(self) -> None:
         """Move entries of the next bucket to a new one, by one more bit of their hash."""
