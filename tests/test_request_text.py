@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scrapy import FormRequest, Request, Spider
 
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.request_text import request_of, request_text
+from dedup_crawler.live.requests.request_text import RequestWriter, request_of, request_text
 
 
 class Walker(Spider):
@@ -73,9 +73,29 @@ def test_what_is_written_is_read_as_it_was(request_):
     assert repr(told.to_dict(spider=WALKER)) == repr(request_.to_dict(spider=WALKER))
 
 
+@given(st.lists(REQUESTS, max_size=3), st.lists(st.sampled_from([0, 1, 2, "meta", "headers", "priority"]), max_size=8))
+def test_many_requests_are_written_as_each_alone_would_be(requests, steps):
+    """Repeated and changed requests: an earlier text never shows in a later one."""
+    writer = RequestWriter()
+    for step in steps if requests else ():
+        if isinstance(step, int):
+            request = requests[step % len(requests)]
+            assert writer.text_of(request, WALKER) == request_text(request, WALKER)
+            assert writer.text_of(request.replace(url=f"{request.url}&again"), WALKER) == request_text(
+                request.replace(url=f"{request.url}&again"), WALKER
+            )
+        elif step == "meta":
+            requests[0].meta["n"] = not requests[0].meta.get("n", 1)
+        elif step == "headers":
+            requests[0].headers.appendlist("X-A", "b")
+        else:
+            requests[0].priority = bool(requests[0].priority != 1)
+
+
 def test_one_is_not_taken_for_true():
     """Python calls 1 and True equal; but after a kill the same value must come back."""
-    texts = [request_text(Request("http://a.example/", meta={"n": n}), WALKER) for n in (1, True, 1.0, "1")]
+    writer = RequestWriter()
+    texts = [writer.text_of(Request("http://a.example/", meta={"n": n}), WALKER) for n in (1, True, 1.0, "1")]
     told = [request_of(text or "", WALKER) for text in texts]
     assert [type(each.meta["n"]) for each in told if each is not None] == [int, bool, float, str]
 

@@ -27,7 +27,7 @@ from dedup_crawler.live.models.live_models import LiveModels, ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
 from dedup_crawler.live.options import Options
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.request_text import request_of, request_text
+from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.memory import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
@@ -86,11 +86,12 @@ class FilteredCrawl:
         """Number of answers to requests that own a form or test a rule."""
         self.name = marks.new_crawl()
         """Name that marks decisions of this crawl with its present models."""
+        self._writer = RequestWriter()
         self._noted: dict[str, str] = {}
 
     def text_of(self, request: Request) -> str | None:
         """Write a request as text; None if that is impossible."""
-        return request_text(request, self.crawler.spider)
+        return self._writer.text_of(request, self.crawler.spider)
 
     def request_of(self, text: str) -> Request | None:
         """Read a request from its text; None if that is impossible."""

@@ -36,7 +36,6 @@ class Decisions:
         self._covered = crawl.explorer.covered
         self._report = crawl.report
         self._count = crawl.report.count
-        self._n_kept = 0  # since the last count; counting every link would be slower
         # URL that owns its form -> that form; answers for repeated links, which most links of a crawl are
         self._owners: dict[str, str] = {}
 
@@ -51,7 +50,7 @@ class Decisions:
         if (n_repeats := is_new.count(False)) == 0:
             return await self._decide(requests, is_start)
         self._count("request/processed", n_repeats)
-        self._n_kept += n_repeats
+        self._count("request/kept", n_repeats)
         found = iter(await self._decide([*compress(requests, is_new)], is_start))
         return [not is_asked or next(found) for is_asked in is_new]
 
@@ -88,9 +87,6 @@ class Decisions:
                 sent.append(self._owns(question))
             else:
                 sent.append(await self._is_sent(question, holder))
-        if self._n_kept:
-            self._count("request/kept", self._n_kept)
-            self._n_kept = 0
         if self._seen.is_durable and (noted := [each.request for each in known if each.may_be_noted]):
             self.notes.decided(noted)
         return sent
@@ -114,7 +110,7 @@ class Decisions:
             marks.answers_for(request, forms)
             return True
         is_sent = await self._is_sent_as_duplicate(question, question.fired, holder.standing)
-        self._n_kept -= 1  # it was counted when it was queued
+        self._count("request/kept", -1)  # it was counted when it was queued
         marks.answers_for(request, forms)
         return is_sent
 
@@ -258,7 +254,7 @@ class Decisions:
                 meta[marks.FORMS] = question.digest
             meta.pop(marks.UNFORMED, None)
         meta["dedup_canonical"] = question.form
-        self._n_kept += 1
+        self._count("request/kept")
         return True
 
     async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:

@@ -72,15 +72,11 @@ class Questions:
         self._model_of = crawl.models.of
         self._code_of = crawl.codes.code_of
         self._text_of = crawl.text_of
-        # values of the previous request: the links of a page share the referrer, and mostly the host
-        self._referrer: Referrer | None = None
-        self._site = "\0"
-        self._site_model: Canonicalizer | None = None
+        self._referrer: Referrer | None = None  # that of the previous request: the links of a page share it
 
     def forget_forms(self) -> None:
         """Forget cached forms, because they have changed."""
         self._referrer = None
-        self._site = "\0"
 
     def begin_anew(self) -> None:
         """Note that the models were replaced: queued requests are decided again when their turn comes."""
@@ -137,7 +133,7 @@ class Questions:
             self._crawl.report.count("request/skipped")
             return None
         url = normal_form(asked)
-        model = self._site_model if url.startswith(self._site) else self._model_for(url)
+        model = self._model_of(host_of(url))
         if model is None:
             self._crawl.report.count("model/unknown_host")
             return None
@@ -191,13 +187,6 @@ class Questions:
         if not model.looks_back:
             return None
         return model.leads_back_to(url, map(normal_form, pages), self._crawl.linked_on.names)
-
-    def _model_for(self, url: str) -> Canonicalizer | None:
-        """Return the model that decides about a URL in normal form."""
-        host = host_of(url)
-        self._site = f"{url.partition(':')[0]}://{host}/"
-        self._site_model = self._model_of(host)
-        return self._site_model
 
     def _referrer_of(self, request: Request) -> Referrer | None:
         """Return the page that holds the link, with its form by the model of its own site."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import marshal
+from operator import attrgetter
 from typing import Any
 
 from scrapy import Request, Spider
@@ -16,7 +18,44 @@ Kept = Request | str
 _STRANGERS = "meta", "cb_kwargs", "cookies", "flags"  # attributes that a spider may fill with anything
 _METHODS = "callback", "errback"
 _USUAL = {name: getattr(Request("data:,"), name) for name in Request.attributes if name != "url"}
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""Types of values that JSON preserves."""
+_NAMES = frozenset({str})
+"""Types of keys that JSON preserves."""
 _to_json = json.JSONEncoder(ensure_ascii=True).encode  # faster than json.dumps
+_called = attrgetter(*_METHODS)
+_told_as_is = attrgetter(*(name for name in _USUAL if name not in {*_METHODS, "meta", "headers"}))
+_N_RESTS = 64
+_EXACT = 2  # marshal version in which equal values always give equal bytes
+
+
+class RequestWriter:
+    """Writes requests as :func:`request_text` does; faster if only the URL differs from an earlier request.
+
+    Most links of a page differ only in the URL.
+    """
+
+    def __init__(self) -> None:
+        self._rests: dict[object, str] = {}  # a request without its URL -> the text after the URL
+
+    def text_of(self, request: Request, spider: Spider | None) -> str | None:
+        """Write *request* as JSON; None if JSON cannot express it."""
+        if type(request) is not Request:
+            return None
+        try:
+            # used only as a key: the bytes tell 1 from True, and do not follow later changes by the spider
+            values = marshal.dumps((_told_as_is(request), unmarked(request.meta), dict(request.headers)), _EXACT)
+            rest = self._rests.get(like := (spider, _called(request), values))
+        except (TypeError, ValueError):
+            return request_text(request, spider)
+        url = f'{{"url": {_to_json(request.url)}'
+        if rest is not None:
+            return url + rest
+        if (text := request_text(request, spider)) is not None:
+            if len(self._rests) >= _N_RESTS:
+                self._rests.clear()
+            self._rests[like] = text[len(url) :]
+        return text
 
 
 def request_text(request: Request, spider: Spider | None) -> str | None:
@@ -46,10 +85,11 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
             ]
         text = _to_json(told)
         # the round trip must be exact: JSON turns tuples into lists, and number keys into strings
-        read = json.loads(text)
+        strange = [name for name in _STRANGERS if name in told and not _is_plain(told[name])]
+        read = json.loads(text) if strange else told
     except (TypeError, ValueError):
         return None
-    return text if all(read[name] == told[name] for name in _STRANGERS if name in told) else None
+    return text if all(read[name] == told[name] for name in strange) else None
 
 
 def _method_name(request: Request, attribute: str, spider: Spider | None) -> str:
@@ -62,6 +102,11 @@ def _method_name(request: Request, attribute: str, spider: Spider | None) -> str
     if spider is not None and name and getattr(spider, name, None) == method:
         return str(name)
     return str(request.to_dict(spider=spider)[attribute])  # the method has another name: Scrapy searches all methods
+
+
+def _is_plain(told: Any) -> bool:
+    """Return True if *told* is a mapping that JSON surely preserves."""
+    return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 
 def url_of_kept(kept: Kept) -> str:
