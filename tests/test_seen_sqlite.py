@@ -282,6 +282,52 @@ def test_a_full_disk_is_said_once_and_the_crawl_goes_on(path):
     assert "kept in memory" in printed[0]
 
 
+FULL_DISK_AND_A_FAILURE = """
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+A, B = form_digest("/a"), form_digest("/b")
+
+def standing(seen, *claim):
+    return at_once(seen.claim([Claim(*claim)]))[0].standing
+
+async def crawl():
+    seen = sqlite.SQLiteSeenSet(path)
+    await seen.open()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    assert standing(seen, A, 1, 0, "/a?1") is Standing.NEW
+    assert await seen.wait(A, "/a?2", 2)
+    seen.flush()
+    seen.keep_dropped(7, "/d")
+    assert await seen.release(A) == "/a?2"
+    assert standing(seen, A, 2, 0, "/a?2") is Standing.NEW
+    seen.answered(A)
+    assert standing(seen, B, 1, 0, "/b") is Standing.NEW
+    assert await seen.wait(B, "/b?2", 2)
+    seen._next_flush = 0.0
+    seen.processed([A])
+    assert standing(seen, A, 3) is Standing.SEEN
+    assert standing(seen, B, 3) is Standing.AWAITED
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    await seen.close(is_clean=False)
+    seen = sqlite.SQLiteSeenSet(path)
+    print(await seen.open())
+    assert standing(seen, A, 3) is Standing.SEEN
+    assert standing(seen, B, 1, 0, "/b") is Standing.NEW
+    assert await seen.release(B) == "/b?2"
+    await seen.close(is_clean=True)
+
+asyncio.run(crawl())
+"""
+
+
+def test_owners_that_fail_while_the_disk_is_full_are_replaced(path):
+    """Nothing can be written: what was claimed, kept and released since then counts, and is written in the end."""
+    printed = in_another_process(FULL_DISK_AND_A_FAILURE, path).splitlines()
+
+    assert [line.partition(" ")[0] for line in printed[:2]] == ["WARNING", "INFO"]
+    assert printed[2:] == ["['/b', '/d']"]
+
+
 READ_ONLY = """
 sqlalchemy.create_engine("sqlite://").connect().close()  # imports everything
 os.chmod(path, 0o444)

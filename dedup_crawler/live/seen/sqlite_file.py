@@ -140,8 +140,8 @@ class SeenFile:
 
     def _begin(self) -> None:
         if not self._is_begun:
+            self._is_begun = True  # first, so that an interrupted transaction is rolled back
             self._connection.exec_driver_sql("BEGIN IMMEDIATE")
-            self._is_begun = True
 
     def close(self) -> None:
         """Close the file."""
