@@ -154,9 +154,9 @@ class StatusPage:
     def show(self, crawl: FilteredCrawl, *, ended: str | None = None) -> None:
         """Write the page; *ended* is the reason why the crawl has ended. Write errors are ignored."""
         states = sorted(crawl.models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
-        name = getattr(crawl.crawler.spider, "name", "")
+        rules = [(state, crawl.models.sentence(state.rule)) for state in states[:_MAX_RULES]]
         with contextlib.suppress(OSError):
-            self._write(html(name, numbers(crawl), _sentences(crawl.models, states), ended))
+            self._write(html(getattr(crawl.crawler.spider, "name", ""), numbers(crawl), rules, ended))
 
     def _write(self, text: str) -> None:
         """Replace the file at once, so that a reader never sees half a page."""
@@ -218,7 +218,3 @@ def html(name: str, facts: Iterable[Number], rules: Sequence[tuple[RuleState, st
         f"<style>{_STYLE}</style></head><body><h1>Crawl {escape(name)}</h1>"
         f'<p class="muted">{said}</p><dl>{cards}</dl><h2>Rules</h2>{table}</body></html>'
     )
-
-
-def _sentences(models: LiveModels, states: Sequence[RuleState]) -> list[tuple[RuleState, str]]:
-    return [(state, models.sentence(state.rule)) for state in states[:_MAX_RULES]]
