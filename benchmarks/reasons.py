@@ -20,7 +20,7 @@ from usage import arguments
 from what_if import before, cells, fitted, gained, head, row, show, true_labels
 
 from dedup_crawler.methods import method_from_spec
-from dedup_crawler.methods.model.training_history import NO_HISTORY
+from dedup_crawler.methods.model.explanations import NO_HISTORY
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.miners import duster, node_rules

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model.folder import ModelFiles, read_model
-from dedup_crawler.methods.model.training_history import (
+from dedup_crawler.methods.model.explanations import (
     FILE,
     MAX_POINTS,
     NO_HISTORY,
@@ -21,6 +20,7 @@ from dedup_crawler.methods.model.training_history import (
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
 from planted_site import HOST, session_ids
 

@@ -21,9 +21,8 @@ from dedup_crawler.cli.group import (
     warn,
 )
 from dedup_crawler.methods import load_model
-from dedup_crawler.methods.model.folder import check_place
+from dedup_crawler.methods.model.folder import check_place, write_whole
 from dedup_crawler.methods.wrapped import StaticFront, with_static_files
-from dedup_crawler.whole_file import write_whole
 
 FORMATS = ("duplicate-url-discarder", "table")
 _SHOWN = 5

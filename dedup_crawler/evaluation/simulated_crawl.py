@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 
 from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.methods.permalinks import is_missing
+from dedup_crawler.methods.base import is_missing
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.link_names import names_of_links
 from dedup_crawler.urls.linked_on import LinkedOn

@@ -2,8 +2,7 @@
 
 Read ``base`` (the protocol), then any method; ``registry`` finds methods by name. ``miners`` holds the methods that
 differ only in their miner, ``verified/`` our own method, ``pairs/`` the classifiers of pairs, and ``model/`` model
-folders and their options. ``permalinks`` serves crawls, live and simulated. The rule language and the miners belong to
-``rules/``, networks to ``networks/``.
+folders and their options. The rule language and the miners belong to ``rules/``, networks to ``networks/``.
 """
 
 from dedup_crawler.methods.base import Canonicalizer

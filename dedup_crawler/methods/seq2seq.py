@@ -26,16 +26,18 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
-from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.training_history import (
+from dedup_crawler.methods.model.explanations import (
     FILE,
     NO_HISTORY,
+    Explanation,
+    KnownRule,
+    Referrer,
     TrainingHistory,
     curve,
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
 from dedup_crawler.rules.language.rule_files import translation_identifier
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, Refusal

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, EvidenceError
-from dedup_crawler.evaluation.lost_pages import LostPages, lost_pages
-from dedup_crawler.methods.model.evidence_file import RuleCounts, evidence_path, read_evidence
+from dedup_crawler.methods.model.evidence_file import LostPages, RuleCounts, evidence_path, lost_pages, read_evidence
 from dedup_crawler.pages.compression import bounded_lines, read_chunks
 
 MAX_RULES = 500

@@ -13,6 +13,7 @@ from dedup_crawler.evaluation.comparison import cells, read_comparison
 from dedup_crawler.evaluation.quality import label_quality, read_truth
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.base import training_digest
+from dedup_crawler.methods.model.folder import write_whole
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.report.crawl_facts import (
@@ -31,7 +32,6 @@ from dedup_crawler.report.model_facts import ModelFacts, model_facts
 from dedup_crawler.report.page import MARK, render
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.templates import Templater
-from dedup_crawler.whole_file import write_whole
 
 Progress = Callable[[str, int, int], None]
 MAX_MODELS = 10

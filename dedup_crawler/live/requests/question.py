@@ -15,7 +15,7 @@ from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.seen.protocol import Claim, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.methods.permalinks import is_missing
+from dedup_crawler.methods.base import is_missing
 from dedup_crawler.urls.normal import host_of, normal_form
 
 

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.explanations import Explanation, Referrer
-from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.training_history import (
+from dedup_crawler.methods.model.explanations import (
     FILE,
     NO_HISTORY,
+    Explanation,
+    Referrer,
     TrainingHistory,
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.pairs.url_pairs import KnownUrls, UrlPair, check_kinds, sample_pairs
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens

@@ -26,13 +26,12 @@ import numpy as np
 
 from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
 from dedup_crawler.json_values import JsonValue
+from dedup_crawler.methods.model.explanations import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
-from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
+from dedup_crawler.networks.arrays import Alphabet, dump_weights, load_weights, read_alphabet
 from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese, best_threshold
-from dedup_crawler.networks.weights import dump_weights, load_weights
 from dedup_crawler.urls.agreement import PLACES, UrlReader
 
 Array = np.ndarray

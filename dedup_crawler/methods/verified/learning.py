@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import NamedTuple
 
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.reading import Reading
+from dedup_crawler.rules.language.candidates import rule_of
 from dedup_crawler.rules.language.rule_files import site_identifier
 from dedup_crawler.rules.language.site_rules import HostLinks, SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
@@ -18,6 +22,10 @@ from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, lear
 from dedup_crawler.rules.learning.site_rules import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
 
+MAX_PAIRS = 200
+"""Most pairs of pages that are compared to learn the habits of one rule."""
+MAX_OF_GROUP = 8
+"""Most pairs of one merge group among them."""
 _N_REMEMBERED = 50_000  # URLs whose forms are remembered while a model is learnt
 
 Proposals = Callable[[Mapping[str, Sequence[str]]], Mapping[str, Sequence[AnyRule]]]
@@ -109,3 +117,30 @@ def learn(
 def _links_on(evidence: PageEvidence, places: Sequence[int], place: int) -> Iterable[str]:
     """Links on a page of one host; *places* are those of the pages of the host."""
     return evidence.links_on(places[place])
+
+
+def site_text_with_habits(
+    method: Canonicalizer,
+    urls: Sequence[str],
+    evidence: PageEvidence,
+    linked: Mapping[str, Sequence[tuple[int, int]]],
+) -> SiteText:
+    """The text of the site with the habits of the rules of a fitted method; *urls* are in normal form.
+
+    *linked* has the pairs of pages of each referrer rule, by their places.
+    """
+    first: dict[str, int] = {}
+    pairs_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    n_of: Counter[tuple[str, str]] = Counter()
+    for place, (url, form) in enumerate(zip(urls, method.canonicalize_many(urls), strict=True)):
+        owner = first.setdefault(form, place)
+        if owner == place:
+            continue
+        fired = (*method.leading(url, form=form), *method.leading(urls[owner], form=form))
+        for rule in set(map(rule_of, fired)):
+            if n_of[rule, form] < MAX_OF_GROUP and len(pairs_of[rule]) < MAX_PAIRS:
+                n_of[rule, form] += 1
+                pairs_of[rule].append((owner, place))
+    for rule, pairs in linked.items():
+        pairs_of[rule] += pairs[:: max(1, len(pairs) // MAX_PAIRS)][:MAX_PAIRS]
+    return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})

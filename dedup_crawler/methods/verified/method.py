@@ -13,7 +13,6 @@ from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
@@ -102,7 +101,7 @@ class Verified(Canonicalizer):
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         # a live crawl that only applies a model does not import the learner
-        from dedup_crawler.methods.verified.learning import TrainingUrls, learn
+        from dedup_crawler.methods.verified.learning import TrainingUrls, learn, site_text_with_habits
 
         training = TrainingUrls(urls, clusters, referrers, self._redirects or [None] * len(urls))
         learnt = learn(training, self._evidence, RISKS[self.risk], self.name, self._proposed)
