@@ -93,7 +93,7 @@ def one_machine(database, folder):
     with PageStore(database) as store:
         label_store(store, n_workers=1)
         data = training_data(store)
-        model = make_method("verified").fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+        model = make_method("verified").fit(*data)
     return model.save(folder)
 
 

@@ -79,7 +79,7 @@ def _learner(method: type[Canonicalizer]) -> click.Command:
             else:
                 data = training_data(stack.enter_context(PageStore(db, create=False)))
                 urls = data.urls
-                learner.fit(urls, data.clusters, data.referrers, data.redirects, data.evidence)
+                learner.fit(*data)
         folder = learner.save(model or default_model_folder(urls))
         if as_json:
             print_json(model=str(folder), method=method.name, **learner.quality_)

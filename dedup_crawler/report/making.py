@@ -156,7 +156,7 @@ def _shown(facts: ModelFacts) -> dict[str, Any]:
         for rule in facts.rules[:_MAX_PROMISES]
         if rule.promised is not None and rule.on_crawl.n_dropped
     ]
-    history = facts.model.history()
+    history = facts.model.history_
     curves = sorted((each for each in history.curves if each.points), key=lambda each: each.value)
     held_out = history.held_out
     return {

@@ -82,7 +82,7 @@ def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> H
         links = {text.url: text.links for text in kept}
         evidence = PageEvidence.of_pages(pages, links_of=lambda url: links.get(url, ()))
         data = TrainingData.of_pages(pages, compared_clusters(lambda: pages, evidence).numbers(), evidence)
-        model = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+        model = make_method(METHOD).fit(*data)
         model.save(folder / folder_name(host))
     except Exception as error:  # noqa: BLE001 - one host must not end the job for all others
         reason = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"

@@ -71,10 +71,7 @@ def find_inputs(paths: Sequence[str]) -> tuple[list[Input], list[str]]:
     A path is a file, a folder of files (in the order of their names; hidden ones and those that begin with ``_`` are
     left out), or the SQLAlchemy URL of a crawl database.
 
-    Raises
-    ------
-    BadInputError
-        If a path does not exist, or no file can be used.
+    BadInputError if a path does not exist, or no file can be used.
     """
     found = [_input_or_problem(place) for path in paths for place in _files_of(path)]
     inputs = [each for each in found if isinstance(each, Input)]

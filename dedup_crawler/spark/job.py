@@ -53,12 +53,8 @@ def learn_hosts(
     Model folders and the catalogue are written to *folder*, which all workers must share. A host with a model and a row
     there is not learnt again.
 
-    Raises
-    ------
-    BadInputError
-        If a bound is wrong, or there are no pages.
-    ModelError
-        If models are missing in *folder* at the end, because workers do not share it.
+    BadInputError if a bound is wrong, or there are no pages. ModelError if models are missing in *folder* at the end,
+    because workers do not share it.
     """
     if not 2 <= min_pages <= max_pages:
         raise BadInputError(

@@ -40,12 +40,7 @@ def spark_session(master: str | None = None, *, with_progress: bool = False) -> 
     *master* is a URL of Spark, such as ``local[2]`` or ``spark://HOST:7077``; by default all cores of this computer, or
     what spark-submit was given. *with_progress* draws Spark's bar on stderr.
 
-    Raises
-    ------
-    BadInputError
-        If there is no Java.
-    SparkFailedError
-        If Spark cannot be started, or if it ends a job.
+    BadInputError if there is no Java. SparkFailedError if Spark cannot be started, or ends a job.
     """
     running = SparkSession.getActiveSession()
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ

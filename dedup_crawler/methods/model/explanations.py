@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, TypedDict
 
 from dedup_crawler.json_values import JsonValue
@@ -24,13 +24,6 @@ MAX_POINTS = 200
 MAX_CURVES = 20
 _N_BINS = 10
 _DIGITS = 6
-_COUNTS = {
-    "n_true_positives": "same_said_same",
-    "n_false_positives": "different_said_same",
-    "n_true_negatives": "different_said_different",
-    "n_false_negatives": "same_said_different",
-}
-"""Field of :class:`HeldOut` -> its name in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +121,16 @@ class HeldOut:
     """Answers of a classifier about held-out pairs, which have a URL that is not in the training pairs."""
 
     threshold: float
-    n_true_positives: int
-    n_false_positives: int
-    n_true_negatives: int
-    n_false_negatives: int
+    same_said_same: int
+    different_said_same: int
+    different_said_different: int
+    same_said_different: int
     bins: tuple[Bin, ...]
 
     @property
     def n_pairs(self) -> int:
         """Number of pairs."""
-        return self.n_true_positives + self.n_false_positives + self.n_true_negatives + self.n_false_negatives
+        return self.same_said_same + self.different_said_same + self.different_said_different + self.same_said_different
 
 
 @dataclass(frozen=True)
@@ -146,10 +139,6 @@ class TrainingHistory:
 
     curves: tuple[Curve, ...] = ()
     held_out: HeldOut | None = None
-
-
-NO_HISTORY = TrainingHistory()
-"""An empty history."""
 
 
 def curve(network: str, value: str, points: Sequence[tuple[int, float]]) -> Curve:
@@ -168,10 +157,10 @@ def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold:
         bins[min(_N_BINS - 1, int(probability * _N_BINS))].append((probability, same))
     return HeldOut(
         threshold=threshold,
-        n_true_positives=counts[True, True],
-        n_false_positives=counts[True, False],
-        n_true_negatives=counts[False, False],
-        n_false_negatives=counts[False, True],
+        same_said_same=counts[True, True],
+        different_said_same=counts[True, False],
+        different_said_different=counts[False, False],
+        same_said_different=counts[False, True],
         bins=tuple(
             Bin(len(found), sum(bool(same) for _, same in found), round(sum(p for p, _ in found) / len(found), _DIGITS))
             for found in bins
@@ -194,8 +183,7 @@ def history_to_json(history: TrainingHistory) -> dict[str, Any]:
             {"pairs": each.n_pairs, "same": each.n_same, "mean_probability": each.mean_probability}
             for each in judged.bins
         ]
-        counts = {key: getattr(judged, name) for name, key in _COUNTS.items()}
-        value["held_out"] = {"threshold": judged.threshold, **counts, "bins": bins}
+        value["held_out"] = {**asdict(judged), "bins": bins}
     return value
 
 
@@ -217,8 +205,8 @@ def _held_out(value: JsonValue) -> HeldOut:
         Bin(each["pairs"].count(), each["same"].count(), each["mean_probability"].number())
         for each in value["bins"].values(_N_BINS)
     ]
-    counts = {name: value[key].count() for name, key in _COUNTS.items()}
-    return HeldOut(threshold=value["threshold"].number(), **counts, bins=tuple(bins))
+    names = (field.name for field in fields(HeldOut) if "_said_" in field.name)
+    return HeldOut(value["threshold"].number(), **{name: value[name].count() for name in names}, bins=tuple(bins))
 
 
 def _point(value: JsonValue) -> tuple[int, float]:

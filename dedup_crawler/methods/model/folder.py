@@ -108,11 +108,6 @@ def method_of(folder: Path) -> str:
     return str(_read_manifest(folder)["method"])
 
 
-def model_digest(folder: Path) -> str:
-    """Digest of everything in a model folder; two models with the same digest give the same forms."""
-    return str(_read_manifest(folder)["digest"])
-
-
 def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
     """Digest of a model folder with these contents."""
     return str(_manifest(description, _contents(files))["digest"])

@@ -17,7 +17,6 @@ from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import (
     FILE,
-    NO_HISTORY,
     Explanation,
     Referrer,
     TrainingHistory,
@@ -47,7 +46,6 @@ class PairClassifier(Canonicalizer):
 
     max_pairs: int
     seed: int
-    history_: TrainingHistory = NO_HISTORY
 
     def fit_pairs(self, pairs: Sequence[UrlPair]) -> Self:
         """Learn from labelled pairs instead of a crawl.
@@ -79,11 +77,6 @@ class PairClassifier(Canonicalizer):
         found = dict(zip(asked, self._asked(asked), strict=True))
         return [1.0 if left == right else found.get((left, right), 0.0) for left, right in forms]
 
-    def history(self) -> TrainingHistory:
-        """Curves of the networks, and answers about held-out pairs."""
-        self._check_fitted()
-        return self.history_
-
     @abstractmethod
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
         """Train on pairs of both kinds, in normal form, and set the threshold.
@@ -110,7 +103,7 @@ class PairClassifier(Canonicalizer):
             self._learn(pairs, _RECALL_FOR_CRAWLS)
         else:
             self.threshold_ = None
-            self.history_ = NO_HISTORY
+            self.history_ = TrainingHistory()
             self._learn_nothing()
 
     def _know(self, urls: Sequence[str], clusters: Sequence[int]) -> None:
@@ -189,7 +182,7 @@ class PairClassifier(Canonicalizer):
         self.threshold_ = None if table["threshold"].raw is None else table["threshold"].number()
         templater = Templater(table["function_tokens"].texts(), table["function_words"].texts(), deep=True)
         self.known_ = KnownUrls(urls, [urls[place] for place in forms], templater)
-        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
+        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else TrainingHistory()
 
 
 def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:

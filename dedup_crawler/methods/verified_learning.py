@@ -1,4 +1,9 @@
-"""Learns the model of ``verified``: host by host, the rules about single URLs first, then those about links."""
+"""Learns the model of ``verified``: host by host, the rules about single URLs first, then those about links.
+
+It may test proposals of a trained model of another method. Most of their rules are taken as they are. Translations, and
+rules about pieces of values, are applied to the training URLs, and the results are turned into rules
+(:mod:`dedup_crawler.rules.learning.joins`). The evidence of the other model is not used.
+"""
 
 from __future__ import annotations
 
@@ -6,41 +11,37 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any
 
+from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.base import Canonicalizer
+from dedup_crawler.methods.model.folder import ModelFiles, method_of, read_model
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.reading import Reading
+from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.language.candidates import rule_of
-from dedup_crawler.rules.language.rule_files import site_identifier
+from dedup_crawler.rules.language.rule_files import rules_from_json, site_identifier
 from dedup_crawler.rules.language.site_rules import HostLinks, SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import UNKNOWN, Belief, Risk
 from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
+from dedup_crawler.rules.learning.joins import rules_of_examples
 from dedup_crawler.rules.learning.site_rules import learn_host_aliases
+from dedup_crawler.urls.keyvalue import UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
+from dedup_crawler.urls.templates import Templater
 
 MAX_PAIRS = 200
 """Most pairs of pages that are compared to learn the habits of one rule."""
 MAX_OF_GROUP = 8
 """Most pairs of one merge group among them."""
 _N_REMEMBERED = 50_000  # URLs whose forms are remembered while a model is learnt
-
-Proposals = Callable[[Mapping[str, Sequence[str]]], Mapping[str, Sequence[AnyRule]]]
-"""URLs by host -> proposed rules by host."""
-
-
-class TrainingUrls(NamedTuple):
-    """The crawl to learn from; sequences with one entry per URL, in crawl order."""
-
-    urls: Sequence[str]
-    """In normal form."""
-    clusters: Sequence[int]
-    referrers: Sequence[str | None]
-    redirects: Sequence[str | None]
-    """Where each URL redirects to."""
+_RULES, _CUTS, _TRANSLATIONS, _TOKENS = "rules.json", "deep_keys.json", "translations.json", "tokens.json"
 
 
 @dataclass
@@ -59,10 +60,12 @@ class Learnt:
     n_tried: int
 
 
-def learn(
-    training: TrainingUrls, evidence: PageEvidence | None, risk: Risk, origin: str, proposed_by: Proposals
-) -> Learnt:
-    """Learn the rules that the crawl confirms within a *risk*; *origin* is the name that they get."""
+def learn(training: TrainingData, risk: Risk, origin: str, proposed_by: Path | None) -> Learnt:
+    """Learn the rules that the crawl confirms within a *risk*; *origin* is the name that they get.
+
+    URLs and targets of redirects are in normal form. *proposed_by* is the folder of a model whose proposals are tested.
+    """
+    evidence = training.evidence
     crawled = {None, *training.urls}
     targets = training.redirects
     pages = [
@@ -81,7 +84,8 @@ def learn(
     links: dict[str, HostLinks] = {}
     linked: dict[str, list[tuple[int, int]]] = {}
     engine = RuleEngine(rules)
-    proposed = proposed_by({host: [urls[place] for place in places] for host, places in places_of.items()})
+    urls_of = {host: [urls[place] for place in places] for host, places in places_of.items()}
+    proposed = read_proposals(proposed_by, urls_of) if proposed_by is not None else {}
     for host, places in sorted(places_of.items()):
         crawl = HostCrawl(
             host,
@@ -144,3 +148,60 @@ def site_text_with_habits(
     for rule, pairs in linked.items():
         pairs_of[rule] += pairs[:: max(1, len(pairs) // MAX_PAIRS)][:MAX_PAIRS]
     return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})
+
+
+def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str, list[AnyRule]]:
+    """Rules that a model proposes for each host; *urls* are the training URLs of each host, in normal form.
+
+    BadInputError if the model has neither rules nor translations, or knows none of the hosts. ModelError if the folder
+    is missing or damaged.
+    """
+    method = method_of(folder)
+    description, files = read_model(folder, method)
+    hosts = sorted(urls.keys() & set(description["hosts"]))
+    if not hosts:
+        known, wanted = ", ".join(description["hosts"]) or "no host", ", ".join(sorted(urls)) or "none"
+        raise BadInputError(f"{folder} was trained on {known}, not on {wanted}; give a model of the same site.")
+    try:
+        propose = _proposer(method, description["options"], files)
+    except BadInputError as error:
+        raise DamagedModelError(f"{folder} cannot be read as proposals: {error} Train it again.") from error
+    if propose is None:
+        raise BadInputError(f"{folder} holds a {method} model, which has no rules and no translations to propose.")
+    return {host: propose(host, urls[host]) for host in hosts}
+
+
+def _proposer(
+    method: str, options: Mapping[str, Any], files: ModelFiles
+) -> Callable[[str, Sequence[str]], list[AnyRule]] | None:
+    """A function that makes the rules of a host from its URLs; None if the model has nothing to propose."""
+    if _RULES in files.tables:
+        rules = [replace(rule, origin=method) for rule in rules_from_json(files.table(_RULES))]
+        cut = files.table(_CUTS).table() if _CUTS in files.tables else {}
+        maps = {host: UrlMap.from_json(cuts) for host, cuts in cut.items()}
+        engine = RuleEngine(rules, maps)
+        return lambda host, urls: (
+            _shown(host, urls, engine.form, method)
+            if host in maps and maps[host].cuts
+            else [rule for rule in rules if rule.host == host]
+        )
+    if _TRANSLATIONS in files.tables:
+        table = _all_translations(options, files)
+        return lambda host, urls: _shown(host, urls, table.form, method)
+    return None
+
+
+def _all_translations(options: Mapping[str, Any], files: ModelFiles) -> TranslationTable:
+    """The table with all translations of the network, including those that its gate refused."""
+    tokens = files.table(_TOKENS)
+    said = JsonValue(options, "the options")
+    is_deep = said["preset"].text() != "paper" if said["deep"].raw is None else said["deep"].flag()
+    translations = TranslationTable.translations_from_json(files.table(_TRANSLATIONS))
+    return TranslationTable(
+        Templater(tokens["function_tokens"].texts(), tokens["function_words"].texts(), deep=is_deep),
+        {template: replace(said, is_used=True, guarded=()) for template, said in translations.items()},
+    )
+
+
+def _shown(host: str, urls: Sequence[str], form: Callable[[str], str], origin: str) -> list[AnyRule]:
+    return [*rules_of_examples(host, ((url, form(url)) for url in urls), origin)]
