@@ -36,17 +36,13 @@ _DROPPED = "drops.jsonl"
 Say = Callable[[str], None]
 
 
-class CrawlFailedError(DedupError, RuntimeError):
-    """A crawl of the demo failed; the message has the last lines of Scrapy's output."""
-
-
 def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> tuple[CrawlOutcome, dict[str, float]]:
     """Run the demo in *folder* (None: a temporary one); return the outcome and the seconds of each step.
 
     The outcome counts the crawl after learning, over recorded URLs. Links to other URLs get status 404 with and without
     the filter. Needed is a page that the unfiltered crawl found and the first part had not shown.
 
-    BadInputError if the example site is missing: it is part of the repository, not of the wheel. CrawlFailedError if
+    BadInputError if the example site is missing: it is part of the repository, not of the wheel. DedupError if
     one of the crawls fails.
     """
     for path in (_RECORDING, _TRUTH):
@@ -115,7 +111,7 @@ def _crawl(
     # all arguments are our own: paths of this run and a loopback address
     done = subprocess.run(command, cwd=_PROJECT, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0:
-        raise CrawlFailedError(f"scrapy ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
+        raise DedupError(f"scrapy ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
 def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) -> CrawlOutcome:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from dedup_crawler.errors import BadInputError, FetchError
+from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.pages.fetcher import visit_site
 from live_site import Answer, Site
 from site_visits import FORBIDDEN, fetched
@@ -38,15 +38,15 @@ def test_a_site_that_does_not_say_what_it_allows_is_left_alone(site):
     assert fetched(site.url, "/a").answers[0].status == 200
     with Site() as elsewhere:
         site.redirect("/robots.txt", f"{elsewhere.url}/robots.txt")
-        with pytest.raises(FetchError, match=f"leads to {elsewhere.url}/robots.txt; if that is another site"):
+        with pytest.raises(DedupError, match=f"leads to {elsewhere.url}/robots.txt; if that is another site"):
             fetched(site.url)
         assert elsewhere.asked == []
     site.answers["/robots.txt"] = Answer(503)
-    with pytest.raises(FetchError, match=r"robots\.txt answered 503"):
+    with pytest.raises(DedupError, match=r"robots\.txt answered 503"):
         fetched(site.url)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        with pytest.raises(FetchError, match="did not answer"):
+        with pytest.raises(DedupError, match="did not answer"):
             fetched(f"http://127.0.0.1:{unused.getsockname()[1]}")
 
 

@@ -184,11 +184,6 @@ def print_json(**values: Any) -> None:
     click.echo(json.dumps(values, indent=1, default=str))
 
 
-def print_json_line(**values: Any) -> None:
-    """Print one of many results as a JSON object on its own line."""
-    click.echo(json.dumps(values, default=str))
-
-
 def print_table(*tables: Table, width: int = 200) -> None:
     """Print tables: Markdown if piped, boxes on a terminal, never cut."""
     console = _console()

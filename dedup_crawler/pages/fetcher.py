@@ -17,7 +17,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from dedup_crawler.errors import BadInputError, FetchError
+from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.pages.records import Page
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -107,12 +107,12 @@ class PoliteFetcher(Spider):
             answer = await self._download(url, dont_redirect=True, dont_retry=True)
         except Exception as error:  # noqa: BLE001 - see fetch
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise FetchError(f"{url} did not answer ({reason}); without it nothing is fetched.") from None
+            raise DedupError(f"{url} did not answer ({reason}); without it nothing is fetched.") from None
         if answer.status // 100 == 3:
             target = answer.urljoin(answer.headers.to_unicode_dict().get("Location", ""))
-            raise FetchError(f"{url} leads to {target}; if that is another site, give that one.")
+            raise DedupError(f"{url} leads to {target}; if that is another site, give that one.")
         if answer.status >= 500:
-            raise FetchError(f"{url} answered {answer.status}; without it nothing is fetched. Try again later.")
+            raise DedupError(f"{url} answered {answer.status}; without it nothing is fetched. Try again later.")
         return Protego.parse(answer.body.decode(errors="replace") if answer.status == 200 else "")
 
     async def _download(self, url: str, **meta: object) -> Response:
@@ -128,7 +128,7 @@ def visit_site(site: str, job: Callable[[PoliteFetcher], Awaitable[None]], *, de
     There are *delay_s* seconds between two requests, or more if robots.txt asks for more, and at most *max_fetches*
     requests, without robots.txt. A process can do this once, as it can start Scrapy's reactor.
 
-    BadInputError if *site* is not an http(s) URL. FetchError if it does not answer, or its robots.txt cannot be read.
+    BadInputError if *site* is not an http(s) URL. DedupError if it does not answer, or its robots.txt cannot be read.
     """
     scheme, host = normal_form(site).partition("://")[0], host_of(normal_form(site))
     if scheme not in ("http", "https") or not host:

@@ -154,8 +154,9 @@ def live_facts(
     lives.sort(key=lambda life: (not life.is_suspected, -life.n_dropped, -life.counts.n_agreed, life.sentence))
     n_agreed = sum(its.n_agreed for its in counts.values())
     n_disagreed = sum(its.n_disagreed for its in counts.values())
-    is_known = drops is not None and n_agreed + n_disagreed > 0
-    lost = lost_pages(drops.n_dropped, n_agreed, n_disagreed) if drops is not None and is_known else None
+    lost = None
+    if drops is not None and n_agreed + n_disagreed > 0:
+        lost = lost_pages(drops.n_dropped, n_agreed, n_disagreed)
     return LiveFacts(drops, lives[:MAX_SHOWN], len(lives), n_agreed, n_disagreed, lost, trouble)
 
 

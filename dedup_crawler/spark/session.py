@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from dedup_crawler.errors import BadInputError, SparkFailedError
+from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.spark.inputs import Input
 
 BATCH_ROWS = 256
@@ -40,7 +40,7 @@ def spark_session(master: str | None = None, *, with_progress: bool = False) -> 
     *master* is a URL of Spark, such as ``local[2]`` or ``spark://HOST:7077``; by default all cores of this computer, or
     what spark-submit was given. *with_progress* draws Spark's bar on stderr.
 
-    BadInputError if there is no Java. SparkFailedError if Spark cannot be started, or ends a job.
+    BadInputError if there is no Java. DedupError if Spark cannot be started, or ends a job.
     """
     running = SparkSession.getActiveSession()
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
@@ -80,7 +80,7 @@ def _told(what: str) -> Iterator[None]:
         reason = next(
             (line for line in lines if re.match(r"[A-Za-z.]+(?:Error|Exception): ", line)), "".join(lines[:1])
         )
-        raise SparkFailedError(f"{what}: {reason[:_SHOWN] or type(error).__name__}") from error
+        raise DedupError(f"{what}: {reason[:_SHOWN] or type(error).__name__}") from error
 
 
 def inputs_frame(

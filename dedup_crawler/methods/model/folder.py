@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, DedupError, ModelError, ModelVersionError
+from dedup_crawler.errors import BadInputError, DamagedModelError, DedupError, ModelError
 from dedup_crawler.json_values import JsonValue, read_json
 
 FORMAT = 1
@@ -116,7 +116,7 @@ def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
 def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
     """Description and verified contents of a model folder.
 
-    DamagedModelError if a file is missing, altered or unreadable. ModelVersionError if the folder was written in
+    DamagedModelError if a file is missing, altered or unreadable. ModelError if the folder was written in
     another format. ModelError if it holds a model of another method than *method*.
     """
     manifest = _read_manifest(folder)
@@ -156,7 +156,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise DamagedModelError(f"{path} is not a model description. {_WAY_OUT}")
     if manifest["format"] != FORMAT:
-        raise ModelVersionError(
+        raise ModelError(
             f"{folder} was written in format {manifest['format']}; this version reads format {FORMAT}. "
             "Train again, or install the version of dedup-crawler that wrote it."
         )
