@@ -15,6 +15,7 @@ from scrapy import Request, Spider, version_info
 from scrapy.crawler import CrawlerProcess
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.settings import default_settings
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from dedup_crawler.errors import BadInputError, DedupError
@@ -22,7 +23,7 @@ from dedup_crawler.pages.records import Page
 from dedup_crawler.urls.normal import host_of, normal_form
 
 USER_AGENT = "dedup-crawler (checks which of its URLs show the same page)"
-_SETTINGS = {
+_SETTINGS: dict[str, object] = {
     "USER_AGENT": USER_AGENT,
     "DOWNLOADER_MIDDLEWARES": {"dedup_crawler.pages.fetcher.Gate": 950},  # behind those that repeat and redirect
     "DOWNLOAD_MAXSIZE": 5_000_000,  # bytes of a body
@@ -31,7 +32,10 @@ _SETTINGS = {
     "REDIRECT_MAX_TIMES": 5,
     **dict.fromkeys(("COOKIES_ENABLED", "METAREFRESH_ENABLED"), False),
     **dict.fromkeys(("REMOTE_CONTROL_ENABLED", "TELNETCONSOLE_ENABLED"), False),  # they open ports
+    "DOWNLOAD_VERIFY_CERTIFICATES": True,
 }
+if not hasattr(default_settings, "DOWNLOAD_VERIFY_CERTIFICATES"):
+    _SETTINGS["DOWNLOADER_CLIENTCONTEXTFACTORY"] = "scrapy.core.downloader.contextfactory.BrowserLikeContextFactory"
 
 
 class ForbiddenError(IgnoreRequest):

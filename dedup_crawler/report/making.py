@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -26,14 +26,13 @@ from dedup_crawler.report.crawl_facts import (
     shown_patterns,
     tokens_of,
 )
-from dedup_crawler.report.drops import live_facts
+from dedup_crawler.report.drops import Progress, live_facts
 from dedup_crawler.report.figures import calibration_figure, curve_figure, growth_figure, promise_figure, saved_figure
 from dedup_crawler.report.model_facts import ModelFacts, model_facts
 from dedup_crawler.report.page import MARK, render
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.templates import Templater
 
-Progress = Callable[[str, int, int], None]
 MAX_MODELS = 10
 _MAX_PROMISES = 20  # rules in one figure
 _EVERY = 500  # pages between two calls of progress

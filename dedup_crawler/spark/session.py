@@ -93,12 +93,7 @@ def inputs_frame(
         return batched((row for number in numbers for row in rows_of(number, inputs[number])), schema)
 
     n_tasks = min(len(inputs), TASKS_A_CORE * spark.sparkContext.defaultParallelism)
-    return mapped(spark.range(0, len(inputs), 1, n_tasks), read, schema)
-
-
-def mapped(frame: DataFrame, function: Any, schema: pa.Schema) -> DataFrame:
-    """Apply a function from batches to batches."""
-    return frame.mapInArrow(function, from_arrow_schema(schema))
+    return spark.range(0, len(inputs), 1, n_tasks).mapInArrow(read, from_arrow_schema(schema))
 
 
 def records(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
