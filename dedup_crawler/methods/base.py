@@ -26,7 +26,6 @@ from dedup_crawler.methods.model.saved_model import SavedModel
 from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.urls.link_names import NamesOf, not_known
-from dedup_crawler.urls.linked_on import LinkedOn
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
@@ -323,29 +322,3 @@ def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:
     for url, page, referrer in rows:
         digest.update(f"{url}\t{page}\t{referrer or ''}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def is_missing(
-    model: Canonicalizer,
-    linked_on: LinkedOn,
-    link: str,
-    form: str,
-    owner: str,
-    holders: Iterable[str],
-    form_of: Callable[[str], str],
-) -> bool:
-    """Return True if *owner*, the fetched page with this *form*, should hold *link*, and does not.
-
-    The page that shows an answer, a comment or the present revision holds a link to it, a permalink. So a URL that a
-    page does not hold shows something else: ``/question/7?answer=9`` may be on the second page of the answers. Only
-    links about which a referrer rule was learnt are permalinks.
-
-    *holders* are the pages that are known to hold it; *form_of* gives their forms. If one has the same form, the link
-    is not missing.
-    """
-    url = normal_form(link)
-    if not model.looks_back or url == form or not linked_on.lacks(owner, link):
-        return False
-    if model.leads_back_to(url, [form]) is None:
-        return False
-    return all(form_of(page) != form for page in holders)
