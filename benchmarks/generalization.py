@@ -30,7 +30,7 @@ from recorded import ALL_NAMES, Crawl, continued, labelled_pages, links_in, site
 
 from dedup_crawler.evidence import comparing, habits, line_differences, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.methods import Canonicalizer, make_method
+from dedup_crawler.methods import Canonicalizer, make_method, verified_learning
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.learning import belief, contexts, site_rules, trials
 from dedup_crawler.rules.learning.joins import rules_of_examples
@@ -91,11 +91,11 @@ Cell = tuple[float, int]
 """Share (0-1) of the avoidable fetches that is saved, and number of lost pages."""
 
 
-def fitted(crawl: Crawl, risk: str, *, notes: bool = False) -> Cell:
+def fitted(crawl: Crawl, risk: str, *, notes: bool = False, proposals: str | None = None) -> Cell:
     """Train on a site and continue its crawl."""
     if crawl.evidence is not None:  # the site's frame was computed with other constants
         crawl = replace(crawl, evidence=PageEvidence(crawl.evidence.digests, links_of=crawl.evidence.links_on))
-    method = crawl.fit(Verified(risk=risk))
+    method = crawl.fit(Verified(risk=risk, proposals=proposals))
     warm = crawl.warm(method)
     for line in noted(method, crawl) if notes else ():
         print(line, file=sys.stderr)
@@ -115,8 +115,8 @@ def with_network(crawl: Crawl, risk: str) -> Cell:
         if form != url:
             examples[host_of(url)].append((url, form))
     proposed = {host: list(rules_of_examples(host, pairs, "siamese")) for host, pairs in examples.items()}
-    with patch.object(Verified, "_proposed", lambda method, urls: proposed):
-        return fitted(crawl, risk)
+    with patch.object(verified_learning, "read_proposals", lambda folder, urls: proposed):
+        return fitted(crawl, risk, proposals="siamese")
 
 
 def row(name: str, cells: Sequence[Cell]) -> None:

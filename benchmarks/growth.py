@@ -115,7 +115,7 @@ def main(sites: Path, databases: Path) -> None:
         with PageStore(databases / f"{site}.db", create=False) as store:
             pages = list(store.labelled_pages())
         crawl = judged_crawl(site, pages, read_truth(sites / site / "truth.csv.gz"), 0.75)
-        crawls.append((site, [page.url for page in crawl.training], list(crawl.training_clusters)))
+        crawls.append((site, crawl.training.urls, crawl.training.clusters))
     for site, urls, clusters in crawls:
         fit_s, _, _ = timed("pattern-tree", urls, clusters)
         us = fit_s / len(urls) * 1e6

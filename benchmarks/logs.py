@@ -8,21 +8,24 @@ LOGS has ``*.tsv.gz``, DATABASES a labelled ``NAME.db`` for each folder of SITES
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import os
 import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from usage import arguments
 
 from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.evaluation.quality import read_truth
+from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.fetcher import PoliteFetcher
+from dedup_crawler.pages.fetcher import PoliteFetcher, visit_site
 from dedup_crawler.pages.logs import Access, SizeRange, read_accesses, sizes_of
 from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
@@ -176,12 +179,26 @@ def held_live(rules: Sequence[AnyRule], database: Path, site: Path) -> list[AnyR
     with PageStore(database, create=False) as store:
         urls = [normal_form(url) for url in store.urls()]
     host = Counter(map(host_of, urls)).most_common(1)[0][0]
+    own = [url for url in urls if host_of(url) == host]
     with (
         RecordedSite([site / "crawl.warc.zst"], host=host) as served,
-        PoliteFetcher(served.address, delay_s=0, max_fetches=MAX_FETCHES) as fetcher,
+        ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool,  # Scrapy's reactor starts once in each
     ):
-        own = [url for url in urls if host_of(url) == host]
-        return SiteValidator(own, fetcher, n=N_PAPER).validate(rules).held
+        return pool.submit(validated, served.address, own, rules).result()
+
+
+def validated(address: str, urls: Sequence[str], rules: Sequence[AnyRule]) -> list[AnyRule]:
+    """Return the rules that hold on a live site."""
+    held: list[AnyRule] = []
+
+    async def validate(fetcher: PoliteFetcher) -> None:
+        validator = SiteValidator(urls, fetcher, reader, n=N_PAPER)
+        await validator.validate(rules)
+        held.extend(validator.outcome.held)
+
+    with TextReader(n_workers=1) as reader:
+        visit_site(address, validate, delay_s=0, max_fetches=MAX_FETCHES)
+    return held
 
 
 def search(n_tried: int) -> DustSearch:

@@ -20,7 +20,7 @@ from usage import arguments
 from what_if import before, cells, fitted, gained, head, row, show, true_labels
 
 from dedup_crawler.methods import method_from_spec
-from dedup_crawler.methods.model.training_history import NO_HISTORY
+from dedup_crawler.methods.model.explanations import TrainingHistory
 from dedup_crawler.methods.seq2seq import Seq2Seq
 from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.miners import duster, node_rules
@@ -237,7 +237,7 @@ class ExactSeq2Seq(Seq2Seq):
         said = {source: max(sorted(of), key=of.__getitem__) for source, of in votes.items()}
         self.n_pairs = sum(counted.values())
         self.n_against = self.n_pairs - sum(votes[source][target] for source, target in said.items())
-        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, NO_HISTORY
+        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, TrainingHistory()
         # as with the network: a target with more arguments than the URL has cannot be written
         return {
             template: target

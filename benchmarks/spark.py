@@ -226,7 +226,7 @@ def loop(files: Path, models: Path) -> dict[str, Any]:
 
 def fit(data: TrainingData, folder: Path) -> None:
     method = make_method("verified")
-    method.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence).save(folder)
+    method.fit(*data).save(folder)
 
 
 def size(work: Path, sites: Path, n_hosts: int) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from the second folder. It takes some minutes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from statistics import mean
 
 from usage import arguments
 
 from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
-from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality, pooled, read_truth
+from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality, read_truth
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, replay
 from dedup_crawler.methods import METHODS, method_from_spec
 from dedup_crawler.methods.model.saved_model import options_of
@@ -44,7 +45,7 @@ def crawls_of(sites: Path, databases: Path) -> list[JudgedCrawl]:
 def measured(spec: str, rate: float, crawl: JudgedCrawl) -> Measured:
     """Fit on the training part, judge on the rest."""
     method = method_from_spec(f"{spec}{',' if ':' in spec else ':'}max_fpr={rate}")
-    method.fit([page.url for page in crawl.training], crawl.training_clusters)
+    method.fit(crawl.training.urls, crawl.training.clusters)
     forms = method.canonicalize_many(crawl.test_urls)
     return normalization_quality(forms, crawl.test_pages), replay(forms, crawl.test_pages)
 
@@ -53,7 +54,8 @@ def row(of_sites: Sequence[Measured]) -> str:
     """Return micro and macro values of every measure."""
     qualities = [quality for quality, _ in of_sites]
     outcomes = [outcome for _, outcome in of_sites]
-    micro = pooled(qualities)
+    # URLs of two sites never show one page
+    micro = NormalizationQuality(*map(sum, zip(*map(astuple, qualities), strict=True)))
     cells = [micro.compression, mean(quality.compression for quality in qualities)]
     cells += [micro.dup_reduction or 0.0, _mean_where_defined(qualities, lambda quality: quality.dup_reduction)]
     cells += [micro.false_positive_rate, mean(quality.false_positive_rate for quality in qualities)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dedup_crawler.interrupts import end_at_once
+from dedup_crawler.errors import end_at_once
 
 
 def run() -> None:

@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
@@ -22,6 +21,7 @@ from rich.table import Table
 
 from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.evaluation.quality import read_truth
+from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.methods import method_from_spec
 from dedup_crawler.methods.model.training_data import training_data
@@ -36,39 +36,13 @@ _DROPPED = "drops.jsonl"
 Say = Callable[[str], None]
 
 
-class CrawlFailedError(DedupError, RuntimeError):
-    """A crawl of the demo failed; the message has the last lines of Scrapy's output."""
-
-
-@dataclass(frozen=True, slots=True)
-class DemoOutcome:
-    """Counts of the crawl after learning, over recorded URLs.
-
-    Links to URLs outside the recording get status 404 with and without the filter, and do not count.
-    """
-
-    n_needed: int
-    """Pages that the unfiltered crawl found and the first part had not shown."""
-    n_fetched_without: int
-    n_fetched_with: int
-    n_lost: int
-    """Needed pages that the filtered crawl did not fetch."""
-
-    @property
-    def n_avoidable(self) -> int:
-        """Return the number of fetches that a perfect filter would have saved."""
-        return self.n_fetched_without - self.n_needed
-
-    @property
-    def n_saved(self) -> int:
-        """Return the number of fetches that the filter saved."""
-        return self.n_fetched_without - self.n_fetched_with
-
-
-def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
+def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) -> tuple[CrawlOutcome, dict[str, float]]:
     """Run the demo in *folder* (None: a temporary one); return the outcome and the seconds of each step.
 
-    BadInputError if the example site is missing: it is part of the repository, not of the wheel. CrawlFailedError if
+    The outcome counts the crawl after learning, over recorded URLs. Links to other URLs get status 404 with and without
+    the filter. Needed is a page that the unfiltered crawl found and the first part had not shown.
+
+    BadInputError if the example site is missing: it is part of the repository, not of the wheel. DedupError if
     one of the crawls fails.
     """
     for path in (_RECORDING, _TRUTH):
@@ -81,7 +55,7 @@ def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) ->
         return _run(Path(temporary), first_pages, method, say)
 
 
-def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[DemoOutcome, dict[str, float]]:
+def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[CrawlOutcome, dict[str, float]]:
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -111,7 +85,7 @@ def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[DemoOut
             learner = method_from_spec(method)
             with PageStore(first) as store:
                 data = training_data(store)
-                learner.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence).save(model)
+                learner.fit(*data).save(model)
             for line in learner.learnt():
                 say(f"  {line}")
         for database, job in ((without, "job-without"), (with_filter, "job-with")):
@@ -137,10 +111,10 @@ def _crawl(
     # all arguments are our own: paths of this run and a loopback address
     done = subprocess.run(command, cwd=_PROJECT, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0:
-        raise CrawlFailedError(f"scrapy ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
+        raise DedupError(f"scrapy ended with status {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
-def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) -> DemoOutcome:
+def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) -> CrawlOutcome:
     truth = read_truth(_TRUTH)
 
     def shown(database: Path) -> list[str]:
@@ -150,21 +124,21 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
 
     before, without_pages, with_pages = shown(first), shown(without), shown(with_filter)
     needed = set(without_pages) - set(before)
-    return DemoOutcome(
+    return CrawlOutcome(
+        n_urls=len(without_pages) - len(before),
+        n_fetched=len(with_pages) - len(before),
         n_needed=len(needed),
-        n_fetched_without=len(without_pages) - len(before),
-        n_fetched_with=len(with_pages) - len(before),
-        n_lost=len(needed - set(with_pages)),
+        n_covered=len(needed.intersection(with_pages)),
     )
 
 
-def outcome_table(outcome: DemoOutcome) -> Table:
+def outcome_table(outcome: CrawlOutcome) -> Table:
     """Return the pages needed, fetched and lost, as a table."""
     counts = {
         "pages needed (not shown by the first part)": outcome.n_needed,
-        "fetched without the filter": outcome.n_fetched_without,
-        "fetched with the filter": outcome.n_fetched_with,
-        "saved": f"{outcome.n_saved} of {outcome.n_avoidable} avoidable",
+        "fetched without the filter": outcome.n_urls,
+        "fetched with the filter": outcome.n_fetched,
+        "saved": f"{outcome.n_urls - outcome.n_fetched} of {outcome.n_avoidable} avoidable",
         "pages lost, by the recorded truth": outcome.n_lost,
     }
     return _table("the crawl after learning", ("what", "count"), counts)

@@ -10,21 +10,26 @@ DedupError
 ├── SeenError            (also OSError)             a seen set cannot be opened or used
 │   └── SeenUnavailableError                        it is unavailable at present; the crawl goes on
 ├── ModelError           (also OSError)             a model folder cannot be used
-│   ├── DamagedModelError                           a file is missing, altered or unreadable
-│   └── ModelVersionError                           the folder was written in a format this version does not know
+│   └── DamagedModelError                           a file is missing, altered or unreadable
 ├── EvidenceError        (also OSError)             the evidence file of a model cannot be read or written
-├── SparkFailedError                            Spark cannot be started, or has ended the job
-├── ServeError           (also OSError)             a recorded site cannot be served
-└── FetchError           (also OSError)             a live site cannot be fetched from
+└── ServeError           (also OSError)             a recorded site cannot be served
 
 The command line prints such an error as one line on stderr and exits with status 1. Any other error is a bug and shows
-its traceback.
+its traceback. Ctrl-C while a command is still being loaded ends the process at once, because there is nothing to keep
+yet. KeyboardInterrupt is no help there: Python ignores it in callbacks of its import system, and some libraries turn it
+into an ImportError.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
+import signal
 from collections.abc import Iterable
+from typing import NoReturn
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as in shells."""
 
 
 def nearest(given: str, known: Iterable[str]) -> str | None:
@@ -90,21 +95,25 @@ class DamagedModelError(ModelError):
     """A file of a model folder is missing, altered or unreadable: train again, or restore the folder."""
 
 
-class ModelVersionError(ModelError):
-    """A model folder was written in a format that this version does not read."""
-
-
 class EvidenceError(DedupError, OSError):
     """The evidence file of a model cannot be read or written; the model itself is intact."""
-
-
-class SparkFailedError(DedupError):
-    """Spark cannot be started, or has ended the job; hosts that were done stay done."""
 
 
 class ServeError(DedupError, OSError):
     """A recorded site cannot be served (no response in the recording, port taken)."""
 
 
-class FetchError(DedupError, OSError):
-    """A live site cannot be fetched from: it does not answer, or its robots.txt cannot be read."""
+def end_at_once() -> None:
+    """Make Ctrl-C end the process silently, unless it is ignored or has another handler."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def interrupt_again() -> None:
+    """Make Ctrl-C raise KeyboardInterrupt again if :func:`end_at_once` changed it."""
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(signum: int, frame: object) -> NoReturn:
+    os._exit(INTERRUPTED)

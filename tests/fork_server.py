@@ -42,7 +42,7 @@ _OURS = (
     *("live.middleware", "live.collecting.collector"),
     *("live.exploration.same_page", "live.seen.sqlite", "live.seen.redis_link"),
     *("labels.html", "evidence.comparing", "evidence.growing_text"),
-    *("cli", "pages.store", "methods.baselines", "methods.verified.method", "evidence.labelling", "labels.published"),
+    *("cli", "pages.store", "methods.baselines", "methods.verified", "evidence.labelling", "labels.published"),
     *("rules.learning.host_crawl", "evaluation.comparison", "pages.serving"),
 )
 

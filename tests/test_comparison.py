@@ -40,7 +40,7 @@ def test_training_does_not_see_what_later_pages_show():
 
     crawl = judged_crawl("forum", pages, None, 0.75)
 
-    assert len(set(crawl.training_clusters)) == 3
+    assert len(set(crawl.training.clusters)) == 3
     assert crawl.training_pages[0] == crawl.training_pages[1]
     assert crawl.judge == "own labels"
 
@@ -52,7 +52,7 @@ def test_a_truth_judges_and_pages_it_does_not_know_are_counted():
 
     crawl = judged_crawl("forum", pages, truth, 0.5)
 
-    assert (len(crawl.training), len(crawl.test_urls)) == (3, 3)
+    assert (len(crawl.training.urls), len(crawl.test_urls)) == (3, 3)
     assert crawl.test_pages == ["cluster0", "cluster1", "cluster2"]
 
 

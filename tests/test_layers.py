@@ -12,7 +12,7 @@ from dedup_crawler.methods.registry import _CLASSES
 
 PACKAGE = Path(__file__).resolve().parent.parent / "dedup_crawler"
 LAYERS = [
-    {"errors", "interrupts", "whole_file"},
+    {"errors"},
     {"json_values"},
     {"urls"},
     {"pages", "rules", "networks"},

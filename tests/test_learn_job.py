@@ -19,7 +19,6 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.live.models.refit import refit
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model.folder import model_digest
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from planted_pages import pages
@@ -148,7 +147,7 @@ def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Pat
     """The disk fills up while the new model is written: one line names the file; the old model stays whole."""
     models = tmp_path / "models"
     make_method("keep-all").fit([f"{HOST}/"], [0]).save(models / "forum.example")
-    digest = model_digest(models / "forum.example")
+    digest = load_model(models / "forum.example").digest
 
     process = job(
         db,
@@ -172,7 +171,7 @@ def test_a_full_disk_leaves_the_old_model(db: Path, tmp_path: Path, scratch: Pat
     assert process.returncode == 1
     assert "cannot be written (File too large); a model that was there stays." in complained
     assert complained.count("\n") == 1
-    assert model_digest(models / "forum.example") == digest
+    assert load_model(models / "forum.example").digest == digest
     assert [path.name for path in models.iterdir()] == ["forum.example"]
 
 
@@ -208,7 +207,7 @@ def test_a_job_ends_with_the_process_that_started_it(db: Path, tmp_path: Path, s
 def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path: Path):
     """From some page on a site answers with a log-in form: the earlier model stays, and the line gives the reason."""
     refit(str(crawled), tmp_path)
-    digest = model_digest(tmp_path / "forum.example")
+    digest = load_model(tmp_path / "forum.example").digest
 
     report = refit(str(walled), tmp_path)
 
@@ -216,7 +215,7 @@ def test_a_wall_does_not_replace_the_model(crawled: Path, walled: Path, tmp_path
     [line] = report.refused
     assert "240 URLs show one page" in line
     assert str(tmp_path / "forum.example") in line
-    assert model_digest(tmp_path / "forum.example") == digest
+    assert load_model(tmp_path / "forum.example").digest == digest
 
 
 def test_a_page_with_many_urls_is_no_wall(crawled: Path, tmp_path: Path):

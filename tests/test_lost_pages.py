@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from dedup_crawler.evaluation.lost_pages import lost_pages
+from dedup_crawler.methods.model.evidence_file import lost_pages
 
 
 def test_nothing_explored_means_that_nothing_is_known():

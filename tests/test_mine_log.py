@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from command_line import run
-from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.methods import load_model
-from dedup_crawler.pages.fetcher import PoliteFetcher
 from dedup_crawler.rules.language.substring_rule import SubstringRule
 from live_site import Answer, Site
+from site_visits import validated
 from tests import fork_server
 
 N_TOPICS = 24
@@ -41,6 +40,18 @@ def site():
                 running.answers[path] = Answer(body=text(n))
             running.answers[f"/list?id={n}"] = Answer(body=text(n).replace(b"word", b"name"))
         yield running
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+
+
+def command_line(*arguments):
+    return [*fork_server.command("dedup_crawler"), *map(str, arguments)]
+
+
+def run_on_site(*arguments):
+    """Run a command in a process of its own, because Scrapy's reactor starts only once in a process."""
+    return subprocess.run(command_line(*arguments), env=ENVIRONMENT, capture_output=True, text=True, check=False)
 
 
 def logged(site, folder):
@@ -79,11 +90,11 @@ def test_keeps_what_holds_on_the_site(site, tmp_path):
     log = logged(site, tmp_path)
     site.robots("/private/")
     command = ("mine-log", log, "--model", tmp_path / "model", "--validate", 5, "--site", site.url, "--delay", 0)
-    result = run(*command, "--json")
+    result = run_on_site(*command, "--json")
     found = json.loads(result.stdout)
     rules = json.loads((tmp_path / "model" / "rules.json").read_text())
 
-    assert result.exit_code == 0, result.output
+    assert result.returncode == 0, result.stderr
     assert found["host"] == site.host
     assert found["held_on_site"] == found["rules"] == len(rules)
     assert found["rejected"] > 0
@@ -101,7 +112,7 @@ def test_keeps_what_holds_on_the_site(site, tmp_path):
 def test_the_limit_of_fetches_is_kept(site, tmp_path):
     """Rules without a complete trial are not kept, but counted."""
     command = ("mine-log", logged(site, tmp_path), "--model", tmp_path / "model", "--validate", 20)
-    found = json.loads(run(*command, "--site", site.url, "--delay", 0, "--max-fetches", 7, "--json").stdout)
+    found = json.loads(run_on_site(*command, "--site", site.url, "--delay", 0, "--max-fetches", 7, "--json").stdout)
 
     assert found["fetches"] == 7
     assert found["rules"] == 0
@@ -114,8 +125,7 @@ def test_a_rule_that_is_implied_is_not_tried(site):
     general = SubstringRule(site.host, "&print=1", "")
     special = SubstringRule(site.host, "7&print=1", "7")
     urls = [f"{site.url}/topic?id={n}&print=1" for n in range(N_TOPICS)]
-    with PoliteFetcher(site.url, delay_s=0) as fetcher:
-        outcome = SiteValidator(urls, fetcher, n=2).validate([general, special])
+    outcome = validated(site.url, urls, [general, special], n=2)
 
     assert [rule.old for rule in outcome.held] == ["&print=1"]
     assert (outcome.n_implied, outcome.n_fetches) == (1, 4)
@@ -128,8 +138,7 @@ def test_a_page_is_asked_for_as_the_site_spells_it(site):
             site.answers[path] = Answer(body=text(n))
     urls = [site.url + path for path in site.answers if path.startswith("/t")]
     rule = SubstringRule(site.host, ".php", "")
-    with PoliteFetcher(site.url, delay_s=0) as fetcher:
-        outcome = SiteValidator(urls, fetcher, n=4).validate([rule])
+    outcome = validated(site.url, urls, [rule], n=4)
 
     assert outcome.held == [rule]
     assert not [path for path in site.asked if path.startswith("/t") and "?a=1" in path]
@@ -145,24 +154,24 @@ def test_mistakes_are_one_line(site, tmp_path):
         ((tmp_path / "nowhere.log",), "no file"),
         ((log, "--validate", 5), "--validate and --site belong together: give --site"),
         ((log, "--site", site.url), "give --validate N"),
-        ((log, "--site", site.url, "--validate", 5), "robots.txt answered 500"),
         ((log, "--min-support", 0), "min_support is 0"),
     ]:
         result = run("mine-log", *arguments, "--model", tmp_path / "model")
         assert result.exit_code == 1, result.output
         assert said in result.stderr
         assert len(result.stderr.strip().splitlines()) == 1
+    done = run_on_site("mine-log", log, "--site", site.url, "--validate", 5, "--model", tmp_path / "model")
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (1, 1)
+    assert "robots.txt answered 500" in done.stderr
     assert not (tmp_path / "model").exists()
 
 
 def test_ctrl_c_keeps_the_rules_that_held(site, tmp_path):
     """One line, status 130, and a complete model with the rules found so far."""
     log = logged(site, tmp_path)
-    command = [*fork_server.command("dedup_crawler"), "mine-log", str(log), "--model", str(tmp_path / "model")]
-    command += ["--validate", "20", "--site", site.url, "--delay", "0.3"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    command = command_line("mine-log", log, "--model", tmp_path / "model", "--validate", 20, "--site", site.url)
     process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*command, "--delay", "0.3"], env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 600
     while len(site.asked) < 4:

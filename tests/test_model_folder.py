@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError, ModelVersionError
+from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError
 from dedup_crawler.methods import load_model, make_method
 from planted_site import session_ids
 
@@ -68,7 +68,7 @@ def test_a_description_that_is_none_is_one_clear_error(folder, content):
 def test_a_newer_format_is_not_guessed_at(folder):
     """The error names both formats."""
     rewrite(folder, lambda manifest: manifest.update(format=2))
-    with pytest.raises(ModelVersionError, match=r"format 2.*format 1"):
+    with pytest.raises(ModelError, match=r"format 2.*format 1"):
         load_model(folder)
 
 

@@ -49,7 +49,7 @@ def _titled(n: int) -> tuple[str, ...]:
 def learnt(pages: list[LabelledPage]) -> Canonicalizer:
     data = TrainingData.of_pages(pages, cluster_labelled(pages), PageEvidence.of_pages(pages))
     method = make_method("verified")
-    return method.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+    return method.fit(*data)
 
 
 def n_forms(model: Canonicalizer, pages: list[LabelledPage]) -> int:

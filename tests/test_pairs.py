@@ -17,7 +17,7 @@ from dedup_crawler.methods.pairs.url_pairs import (
     stream_pairs,
 )
 from dedup_crawler.networks import pair_inference
-from dedup_crawler.networks.alphabet import PADDING, UNKNOWN, Alphabet
+from dedup_crawler.networks.arrays import PADDING, UNKNOWN, Alphabet
 from dedup_crawler.networks.pair_inference import Committee
 from dedup_crawler.urls.templates import Templater, count_tokens
 from planted_site import HOST, session_ids

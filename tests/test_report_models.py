@@ -166,7 +166,7 @@ def test_a_pair_classifier_is_not_asked_for_every_url(tmp_path):
 
     assert found.is_pair_classifier
     assert found.on_crawl is None
-    assert found.model.history().held_out is not None
+    assert found.model.history_.held_out is not None
 
 
 def test_a_model_folder_of_a_stranger_is_read_with_care(model, tmp_path):

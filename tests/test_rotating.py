@@ -108,7 +108,7 @@ def test_a_site_with_random_links_teaches_as_much_as_one_without():
     def forms(some: list[LabelledPage], rotating: RotatingText = STEADY) -> list[str]:
         some = [*map(rotating.without, some)]
         data = TrainingData.of_pages(some, cluster_labelled(some), PageEvidence.of_pages(some, rotating))
-        method = make_method("verified").fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+        method = make_method("verified").fit(*data)
         return method.canonicalize_many(data.urls)
 
     assert len({*forms(pages)}) == len(pages) // 2

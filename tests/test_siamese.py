@@ -11,9 +11,9 @@ from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods import Referrer, load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.methods.pairs.url_pairs import UrlPair
+from dedup_crawler.networks.arrays import load_weights
 from dedup_crawler.networks.pair_inference import NumpyCuredSiamese, NumpyPaperSiamese, best_threshold
 from dedup_crawler.networks.siamese import CuredSiamese, PaperSiamese
-from dedup_crawler.networks.weights import load_weights
 from planted_site import HOST, session_ids
 
 QUICK = {"hidden": 16, "epochs": 12, "members": 1}

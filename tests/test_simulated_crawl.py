@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.evaluation.quality import normalization_quality, pooled
+from dedup_crawler.evaluation.quality import normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, crawl_on, replay
 from dedup_crawler.methods.baselines import KeepAll
 
@@ -187,12 +187,3 @@ def test_without_referrers_a_crawl_that_goes_on_is_the_warm_crawl(pairs):
 
     went_on = crawl_on(method, urls, [None] * len(urls), clusters, crawled_urls=["a", "b"], crawled_clusters={1})
     assert went_on == warm
-
-
-def test_micro_is_the_pool_of_all_urls():
-    """Two sites of different size: compression of the pool is that of all URLs, not the mean of the sites."""
-    small = normalization_quality(["a", "a"], [1, 1])
-    large = normalization_quality([str(i) for i in range(8)], range(8))
-
-    assert pooled([small, large]).compression == pytest.approx(0.1)
-    assert (small.compression + large.compression) / 2 == 0.25

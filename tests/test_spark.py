@@ -93,7 +93,7 @@ def one_machine(database, folder):
     with PageStore(database) as store:
         label_store(store, n_workers=1)
         data = training_data(store)
-        model = make_method("verified").fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+        model = make_method("verified").fit(*data)
     return model.save(folder)
 
 
@@ -245,8 +245,8 @@ def test_a_page_that_kills_its_process_costs_one_try(spark, tmp_path):
     beside it, and has all texts.
     """
     from dedup_crawler.spark import texts
-    from dedup_crawler.spark.frames import inputs_frame
     from dedup_crawler.spark.inputs import find_inputs
+    from dedup_crawler.spark.session import inputs_frame
 
     found = pages(60, host="killer.example")
     (tmp_path / "killer.jsonl").write_text(as_json(found))
@@ -351,7 +351,7 @@ def test_a_large_host_is_sampled_by_template(learn, tmp_path):
 def test_shares_and_keys():
     """Shares fill up to the bound; the URLs of one thing have one key, however they are written."""
     pytest.importorskip("pyspark")
-    from dedup_crawler.spark.sampling import shares_of, sort_of
+    from dedup_crawler.spark.inputs import shares_of, sort_of
 
     n_of = {number: 10**number for number in range(6)}
     for most in (60, 1000, 50_000):

@@ -134,7 +134,7 @@ def ask(model: Canonicalizer) -> None:
         model.fired(url)
     without(model, [*model.rule_sentences()][:1]).canonicalize(URLS[0])
     json.dumps([model.records(URLS), model.learnt(), model.n_learnt(), dict(model.rule_evidence())])
-    assert [repr(model), model.refused(), model.history(), model.model_rules(), model.digest]
+    assert [repr(model), model.refused(), model.history_, model.model_rules(), model.digest]
 
 
 def tamperings(value: Any) -> Iterator[Any]:

@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model.folder import ModelFiles, read_model
-from dedup_crawler.methods.model.training_history import (
+from dedup_crawler.methods.model.explanations import (
     FILE,
     MAX_POINTS,
-    NO_HISTORY,
     TrainingHistory,
     curve,
     held_out,
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
 from planted_site import HOST, session_ids
 
@@ -52,8 +51,8 @@ def test_every_answer_is_counted_once(answers, threshold):
 
     n_same = sum(same for _, same in answers)
     assert judged.n_pairs == sum(each.n_pairs for each in judged.bins) == len(answers)
-    assert judged.n_true_positives + judged.n_false_negatives == sum(each.n_same for each in judged.bins) == n_same
-    assert judged.n_true_positives + judged.n_false_positives == sum(p >= threshold for p, _ in answers)
+    assert judged.same_said_same + judged.same_said_different == sum(each.n_same for each in judged.bins) == n_same
+    assert judged.same_said_same + judged.different_said_same == sum(p >= threshold for p, _ in answers)
     assert (
         history_from_json(
             JsonValue(json.loads(json.dumps(history_to_json(TrainingHistory((), judged)))), FILE)
@@ -79,19 +78,19 @@ def test_pairs_are_cut_by_url():
 def test_a_classifier_keeps_what_it_said_of_pairs_it_had_not_seen(name, options, tmp_path):
     """Confusion matrix and bins of the held-out pairs, at the model's threshold; loaded they are the same."""
     model = make_method(name, **options).fit_pairs(PAIRS)
-    judged = model.history().held_out
+    judged = model.history_.held_out
 
     assert judged.threshold == model.threshold_
     assert judged.n_pairs == len(cut_by_url(PAIRS, seed=0)[1])
     loaded = load_model(model.save(tmp_path / "model"))
-    assert loaded.history() == model.history()
+    assert loaded.history_ == model.history_
     assert (tmp_path / "model" / FILE).stat().st_size < 20_000
 
 
 def test_a_siamese_network_keeps_the_curves_of_all_its_networks():
     """Loss and accuracy by epoch, of the first network and of each member; the loss falls."""
     model = make_method("siamese", hidden=8, epochs=5, members=2).fit_pairs(PAIRS)
-    curves = model.history().curves
+    curves = model.history_.curves
 
     names = [(each.network, each.value) for each in curves]
     assert names == [
@@ -107,27 +106,27 @@ def test_a_siamese_network_keeps_the_curves_of_all_its_networks():
 def test_the_translator_keeps_its_curves(tmp_path):
     """The loss by epoch and the share of exact translations, which ends at the model's quality."""
     model = make_method("seq2seq", hidden=16, max_steps=100).fit(SITE.urls, SITE.clusters)
-    losses, exacts = model.history().curves
+    losses, exacts = model.history_.curves
 
     assert losses.points[0][1] > losses.points[-1][1]
     assert max(share for _, share in exacts.points) == pytest.approx(model.quality_["exact_training_pairs"])
-    assert load_model(model.save(tmp_path / "model")).history() == model.history()
+    assert load_model(model.save(tmp_path / "model")).history_ == model.history_
 
 
 @pytest.mark.parametrize("name", ["keep-all", "verified", "rewrite-rules"])
 def test_other_methods_have_no_history(name):
     """Other methods have no epochs and no held-out pairs; nothing is invented."""
-    assert make_method(name).fit(SITE.urls, SITE.clusters).history() == NO_HISTORY
+    assert make_method(name).fit(SITE.urls, SITE.clusters).history_ == TrainingHistory()
 
 
 def test_nothing_to_learn_from_is_no_history():
     """A crawl without duplicates trains no network; a second fit forgets the curves of the first."""
     model = make_method("random-forest").fit_pairs(PAIRS)
-    assert model.history() != NO_HISTORY
+    assert model.history_ != TrainingHistory()
 
     model.fit([f"{HOST}/{i}" for i in range(30)], list(range(30)))
 
-    assert model.history() == NO_HISTORY
+    assert model.history_ == TrainingHistory()
 
 
 def test_a_model_of_before_is_read_without_one(tmp_path):
@@ -139,7 +138,7 @@ def test_a_model_of_before_is_read_without_one(tmp_path):
 
     loaded = type(make_method("random-forest")).from_files(description, ModelFiles(tables))
 
-    assert loaded.history() == NO_HISTORY
+    assert loaded.history_ == TrainingHistory()
 
 
 @pytest.mark.parametrize(
@@ -182,11 +181,11 @@ def test_a_hostile_history_is_bounded():
 def test_the_threshold_is_where_it_was():
     """Keeping the held-out answers changes no decision: the tuned threshold is the best for these answers."""
     model = make_method("siamese", hidden=8, epochs=3, members=1).fit_pairs(PAIRS)
-    judged = model.history().held_out
+    judged = model.history_.held_out
     f1 = (
         2
-        * judged.n_true_positives
-        / (2 * judged.n_true_positives + judged.n_false_positives + judged.n_false_negatives)
+        * judged.same_said_same
+        / (2 * judged.same_said_same + judged.different_said_same + judged.same_said_different)
     )
     _, new = cut_by_url(PAIRS, 0)
     always = 2 * sum(pair.is_duplicate for pair in new) / (len(new) + sum(pair.is_duplicate for pair in new))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -11,7 +12,7 @@ from typing import Any
 
 import click
 
-from dedup_crawler.cli.group import AS_JSON, MODEL, PATH, STATIC_RULES, main, print_json, print_json_line, say
+from dedup_crawler.cli.group import AS_JSON, MODEL, PATH, STATIC_RULES, main, print_json, say
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.pairs.classifier import PairClassifier
@@ -35,7 +36,7 @@ def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, .
     loaded = with_static_files(load_model(model), static_files)
     for asked in loaded.forms_in_order(_visits(urls or sys.stdin)):
         if as_json:
-            print_json_line(**loaded.record_of(asked))
+            click.echo(json.dumps(loaded.record_of(asked)))
         else:
             click.echo(asked.form)
 

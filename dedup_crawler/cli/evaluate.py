@@ -87,7 +87,15 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
     method_from_spec(method)  # report a wrong name before the first crawl
     outcome, seconds = run_demo(folder, first_pages=first_pages, method=method, say=tell if as_json else say)
     if as_json:
-        print_json(**asdict(outcome), n_saved=outcome.n_saved, n_avoidable=outcome.n_avoidable, seconds=seconds)
+        print_json(
+            n_needed=outcome.n_needed,
+            n_fetched_without=outcome.n_urls,
+            n_fetched_with=outcome.n_fetched,
+            n_lost=outcome.n_lost,
+            n_saved=outcome.n_urls - outcome.n_fetched,
+            n_avoidable=outcome.n_avoidable,
+            seconds=seconds,
+        )
         return
     print_table(outcome_table(outcome), time_table(seconds), width=100)
 

@@ -25,8 +25,7 @@ from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from dedup_crawler.errors import DedupError, did_you_mean
-from dedup_crawler.interrupts import INTERRUPTED, interrupt_again
+from dedup_crawler.errors import INTERRUPTED, DedupError, did_you_mean, interrupt_again
 
 PATH = click.Path(path_type=Path)
 DATABASE = click.option("--db", default="crawl.db", show_default=True, help="Crawl database: a file or SQLAlchemy URL.")
@@ -183,11 +182,6 @@ def print_first(
 def print_json(**values: Any) -> None:
     """Print a result as one JSON object."""
     click.echo(json.dumps(values, indent=1, default=str))
-
-
-def print_json_line(**values: Any) -> None:
-    """Print one of many results as a JSON object on its own line."""
-    click.echo(json.dumps(values, default=str))
 
 
 def print_table(*tables: Table, width: int = 200) -> None:

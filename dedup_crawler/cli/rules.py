@@ -21,9 +21,8 @@ from dedup_crawler.cli.group import (
     warn,
 )
 from dedup_crawler.methods import load_model
-from dedup_crawler.methods.model.folder import check_place
+from dedup_crawler.methods.model.folder import check_place, write_whole
 from dedup_crawler.methods.wrapped import StaticFront, with_static_files
-from dedup_crawler.whole_file import write_whole
 
 FORMATS = ("duplicate-url-discarder", "table")
 _SHOWN = 5
@@ -36,8 +35,10 @@ _SHOWN = 5
 @click.option("--min-support", default=5, show_default=True, help="Least number of URL pairs with overlapping sizes.")
 @click.option("--validate", "n_samples", type=click.IntRange(1), help="Fetch N pairs of pages per rule; 20 are enough.")
 @click.option("--site", default=None, help="Live site to fetch from, such as https://forum.example.")
-@click.option("--delay", default=1.0, show_default=True, help="Seconds between two fetches.")
-@click.option("--max-fetches", default=1000, show_default=True, help="Largest number of fetches.")
+@click.option("--delay", type=click.FloatRange(0), default=1.0, show_default=True, help="Seconds between two fetches.")
+@click.option(
+    "--max-fetches", type=click.IntRange(1), default=1000, show_default=True, help="Largest number of fetches."
+)
 @AS_JSON
 def mine_log(
     logs: tuple[Path, ...],

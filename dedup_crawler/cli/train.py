@@ -32,10 +32,10 @@ from dedup_crawler.methods.model.folder import MIN_PAGES, check_place
 from dedup_crawler.methods.model.saved_model import Option, options_of
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import read_pairs
-from dedup_crawler.spark.sampling import MAX_PAGES
+from dedup_crawler.spark import MAX_PAGES
 
 if TYPE_CHECKING:
-    from dedup_crawler.spark.catalogue import HostRow
+    from dedup_crawler.spark.hosts import HostRow
 
 
 class _Learners(Commands):
@@ -79,7 +79,7 @@ def _learner(method: type[Canonicalizer]) -> click.Command:
             else:
                 data = training_data(stack.enter_context(PageStore(db, create=False)))
                 urls = data.urls
-                learner.fit(urls, data.clusters, data.referrers, data.redirects, data.evidence)
+                learner.fit(*data)
         folder = learner.save(model or default_model_folder(urls))
         if as_json:
             print_json(model=str(folder), method=method.name, **learner.quality_)

@@ -24,6 +24,7 @@ from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.json_values import JsonValue, read_json_file
 from dedup_crawler.methods import Canonicalizer
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
 
@@ -40,16 +41,13 @@ class JudgedCrawl:
     site: str
     judge: str
     """``"truth"`` or ``"own labels"``."""
-    training: Sequence[LabelledPage]
-    training_clusters: Sequence[int]
-    """Our own labels, from the training part alone."""
+    training: TrainingData
+    """With our own labels, from the training part alone."""
     test_urls: Sequence[str]
     test_referrers: Sequence[str | None]
     training_pages: Sequence[Hashable]
     """Pages of the training URLs, by the judge."""
     test_pages: Sequence[Hashable]
-    evidence: PageEvidence
-    """Compares the pages of the training part."""
     links_of: LinksOf | None = None
     """Reads the links on the page of a URL in normal form."""
 
@@ -108,13 +106,13 @@ def judged_crawl(
     return JudgedCrawl(
         site=site,
         judge="own labels" if truth is None else "truth",
-        training=known[:cut],
-        training_clusters=compared_clusters(lambda: known[:cut], evidence).numbers(),
+        training=TrainingData.of_pages(
+            known[:cut], compared_clusters(lambda: known[:cut], evidence).numbers(), evidence
+        ),
         test_urls=[page.url for page in known[cut:]],
         test_referrers=[page.referrer for page in known[cut:]],
         training_pages=shown[:cut],
         test_pages=shown[cut:],
-        evidence=evidence,
         links_of=links_of and by_normal_form(links_of, known),
     )
 
@@ -122,13 +120,7 @@ def judged_crawl(
 def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> MethodResult:
     """Fit *method* on the training part and judge it on the rest."""
     start = time.perf_counter()
-    method.fit(
-        [page.url for page in crawl.training],
-        crawl.training_clusters,
-        [page.referrer for page in crawl.training],
-        [page.redirect_to for page in crawl.training],
-        crawl.evidence,
-    )
+    method.fit(*crawl.training)
     fit_s = time.perf_counter() - start
     passes = []
     for _ in range(3):
@@ -143,7 +135,7 @@ def evaluate(method: Canonicalizer, label: str, crawl: JudgedCrawl) -> MethodRes
             [normal_form(url) for url in crawl.test_urls],
             [url and normal_form(url) for url in crawl.test_referrers],
             crawl.test_pages,
-            crawled_urls=[normal_form(page.url) for page in crawl.training],
+            crawled_urls=[normal_form(url) for url in crawl.training.urls],
             crawled_clusters=set(crawl.training_pages),
             links_of=crawl.links_of,
         ),
@@ -197,7 +189,8 @@ def site_table(crawl: JudgedCrawl, rows: Sequence[MethodResult]) -> Table:
     """Return the table of all methods on one site."""
     warm = rows[0].warm
     title = (
-        f"{crawl.site}: {len(crawl.training)} pages to learn from, {len(crawl.test_urls)} judged by {crawl.judge}; "
+        f"{crawl.site}: {len(crawl.training.urls)} pages to learn from, "
+        f"{len(crawl.test_urls)} judged by {crawl.judge}; "
         f"warm: {warm.n_needed} pages needed, {warm.n_avoidable} fetches avoidable"
     )
     table = _table(title)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,7 @@ from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
-from dedup_crawler.pages.fetcher import PoliteFetcher
+from dedup_crawler.pages.fetcher import ForbiddenError, PoliteFetcher, visit_site
 from dedup_crawler.pages.logs import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.rules.applying.engine import RuleEngine
@@ -54,29 +53,27 @@ class SiteValidation:
 class SiteValidator:
     """Tries rules on the site of a fetcher; the results so far are available at any time, also after Ctrl-C.
 
-    It draws *n* samples for each rule from the known *urls* (normal form; may include other sites).
+    It draws *n* samples for each rule from the known *urls* (normal form; may include other sites). The *reader* reads
+    pages.
     """
 
-    def __init__(self, urls: Sequence[str], fetcher: PoliteFetcher, *, n: int) -> None:
+    def __init__(self, urls: Sequence[str], fetcher: PoliteFetcher, reader: TextReader, *, n: int) -> None:
         self._urls = list(urls)
         random.Random(0).shuffle(self._urls)  # noqa: S311 - only draws samples
         self._published = {_UNCHANGED(url): url for url in reversed(self._urls)}
-        self._fetcher = fetcher
-        self._n = n
+        self._fetcher, self._reader, self._n = fetcher, reader, n
         self.outcome = SiteValidation()
 
-    def validate(self, rules: Sequence[AnyRule], progress: Progress | None = None) -> SiteValidation:
+    async def validate(self, rules: Sequence[AnyRule], progress: Progress | None = None) -> None:
         """Try rules in order; *progress* gets a note, the number of tried rules, and their total."""
-        with TextReader(n_workers=1) as reader:
-            for done, rule in enumerate(rules):
-                if progress is not None:
-                    note = f"{len(self.outcome.held)} rules hold, {self._fetcher.n_fetches} fetches"
-                    progress(note, done, len(rules))
-                self._try(rule, reader)
-                self.outcome.n_fetches = self._fetcher.n_fetches
-        return self.outcome
+        for done, rule in enumerate(rules):
+            if progress is not None:
+                note = f"{len(self.outcome.held)} rules hold, {self._fetcher.n_fetches} fetches"
+                progress(note, done, len(rules))
+            await self._try(rule)
+            self.outcome.n_fetches = self._fetcher.n_fetches
 
-    def _try(self, rule: AnyRule, reader: TextReader) -> None:
+    async def _try(self, rule: AnyRule) -> None:
         tally = PairTally(self._n, _MAX_FAILED)
         pairs = [] if self._fetcher.is_spent else self._pairs(rule)
         known = RuleEngine(self.outcome.held)
@@ -86,7 +83,7 @@ class SiteValidator:
         for url, target in pairs:
             if tally.is_decided or tally.n_right + tally.n_wrong == self._n:
                 break
-            is_same = self._is_same(url, target, reader)
+            is_same = await self._is_same(url, target)
             if is_same is not None:
                 tally.add(is_same)
         n_tried = tally.n_right + tally.n_wrong
@@ -107,16 +104,19 @@ class SiteValidator:
         )
         return list(islice(changed, self._n * (1 + _MAX_SKIPPED)))
 
-    def _is_same(self, url: str, target: str, reader: TextReader) -> bool | None:
+    async def _is_same(self, url: str, target: str) -> bool | None:
         """Return True if both pages are the same; None if the sample is useless."""
-        # a form has a sorted query; fetch the spelling that the site publishes, if it is known
-        right = self._fetcher.fetch(_rest(self._published.get(target, target)))
-        if right.is_forbidden or self._fetcher.is_spent:
+        try:
+            # a form has a sorted query; fetch the spelling that the site publishes, if it is known
+            right = await self._fetcher.fetch(_rest(self._published.get(target, target)))
+            if self._fetcher.is_spent:
+                return None
+            left = await self._fetcher.fetch(_rest(url))
+        except ForbiddenError:
             return None
-        left = self._fetcher.fetch(_rest(url)).page
         if left is None or left.status != 200:
             return None
-        return right.page is not None and right.page.status == 200 and say_the_same(left, right.page, reader)
+        return right is not None and right.status == 200 and say_the_same(left, right, self._reader)
 
 
 def say_the_same(left: Page, right: Page, reader: TextReader) -> bool:
@@ -159,23 +159,31 @@ class LogMiner:
     def mine(
         self, logs: Sequence[Path], *, delay_s: float, max_fetches: int, progress: Progress | None = None
     ) -> LogReport:
-        """Read *logs* and learn rules; with a site, keep the rules that hold there."""
-        with ExitStack() as cleanup:
-            fetcher = None
-            if self._site is not None:  # report an unreachable site before an hour of reading
-                fetcher = cleanup.enter_context(PoliteFetcher(self._site, delay_s=delay_s, max_fetches=max_fetches))
-            report = read_logs(logs, self._host, progress)
-            self._host = report.host
-            urls = list(report.sizes)
-            self.method.fit_sizes(urls, [(sizes.low, sizes.high) for sizes in report.sizes.values()])
-            if fetcher is not None and self._n_samples is not None:
-                own = [url for url in urls if host_of(url) == report.host]
-                rules = [rule for rule in self.method.engine_.rules if rule.host == report.host]
-                self._validator = SiteValidator(own, fetcher, n=self._n_samples)
-                try:
-                    self._validator.validate(rules, progress)
-                finally:
+        """Read *logs* and learn rules; with a site (once in a process), keep the rules that hold there."""
+        if self._site is None or self._n_samples is None:
+            return self._learn(logs, progress)
+        n_samples, reports = self._n_samples, []
+
+        async def learn_and_validate(fetcher: PoliteFetcher) -> None:
+            """Read and learn now that the site has answered: an hour of reading must not be in vain."""
+            reports.append(report := self._learn(logs, progress))
+            own = [url for url in report.sizes if host_of(url) == report.host]
+            rules = [rule for rule in self.method.engine_.rules if rule.host == report.host]
+            self._validator = SiteValidator(own, fetcher, reader, n=n_samples)
+            await self._validator.validate(rules, progress)
+
+        with TextReader(n_workers=1) as reader:
+            try:
+                visit_site(self._site, learn_and_validate, delay_s=delay_s, max_fetches=max_fetches)
+            finally:
+                if self._validator is not None:
                     self.method.keep(self._validator.outcome.held)
+        return reports[0]
+
+    def _learn(self, logs: Sequence[Path], progress: Progress | None) -> LogReport:
+        report = read_logs(logs, self._host, progress)
+        self._host = report.host
+        self.method.fit_sizes(list(report.sizes), [(sizes.low, sizes.high) for sizes in report.sizes.values()])
         return report
 
     def save(self, folder: Path | None) -> Path | None:

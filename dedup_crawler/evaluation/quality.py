@@ -22,7 +22,7 @@ import io
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +74,6 @@ def normalization_quality(forms: Sequence[str], clusters: Sequence[Hashable]) ->
     n_true = _n_pairs(n for pages in members.values() for n in pages.values())
     left = {next(iter(pages)) for pages in members.values()}
     return NormalizationQuality(len(forms), len(members), len(set(clusters)), len(left), n_pairs, n_pairs - n_true)
-
-
-def pooled(of_sites: Iterable[NormalizationQuality]) -> NormalizationQuality:
-    """Pool all sites into one set of URLs (the micro average of WWW'10); URLs of two sites never show one page."""
-    return NormalizationQuality(*map(sum, zip(*map(astuple, of_sites), strict=True)))
 
 
 def _n_pairs(sizes: Iterable[int]) -> int:

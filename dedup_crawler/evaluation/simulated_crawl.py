@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass
 
 from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.methods.permalinks import is_missing
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.link_names import names_of_links
 from dedup_crawler.urls.linked_on import LinkedOn
@@ -179,3 +178,29 @@ def crawl_on(
     made = visits(method, urls, referrers, crawled_urls=crawled_urls, links_of=links_of)
     fetched = [cluster for cluster, visit in zip(clusters, made, strict=True) if visit.is_fetched]
     return CrawlOutcome(len(urls), len(fetched), len(needed), len(needed.intersection(fetched)))
+
+
+def is_missing(
+    model: Canonicalizer,
+    linked_on: LinkedOn,
+    link: str,
+    form: str,
+    owner: str,
+    holders: Iterable[str],
+    form_of: Callable[[str], str],
+) -> bool:
+    """Return True if *owner*, the fetched page with this *form*, should hold *link*, and does not.
+
+    The page that shows an answer, a comment or the present revision holds a link to it, a permalink. So a URL that a
+    page does not hold shows something else: ``/question/7?answer=9`` may be on the second page of the answers. Only
+    links about which a referrer rule was learnt are permalinks.
+
+    *holders* are the pages that are known to hold it; *form_of* gives their forms. If one has the same form, the link
+    is not missing.
+    """
+    url = normal_form(link)
+    if not model.looks_back or url == form or not linked_on.lacks(owner, link):
+        return False
+    if model.leads_back_to(url, [form]) is None:
+        return False
+    return all(form_of(page) != form for page in holders)

@@ -15,10 +15,10 @@ from html import escape
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evaluation.lost_pages import lost_pages
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.exploration.rule_life import RuleState
 from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.methods.model.evidence_file import lost_pages
 
 MANY_DROPS = 20
 """A rule with this many drops, none of them verified, is named."""

@@ -1,9 +1,8 @@
 """Methods that learn which URLs lead to the same page, under one protocol.
 
-Read ``base`` (the protocol), then any method; ``registry`` finds methods by name. ``miners`` holds the methods that
-differ only in their miner, ``verified/`` our own method, ``pairs/`` the classifiers of pairs, and ``model/`` model
-folders and their options. ``permalinks`` serves crawls, live and simulated. The rule language and the miners belong to
-``rules/``, networks to ``networks/``.
+Read ``base`` (the protocol), then any method; ``registry`` finds methods by name. ``verified`` is our own method,
+``miners`` holds the methods that differ only in their miner, ``pairs/`` the classifiers of pairs, and ``model/`` model
+folders and their options. The rule language and the miners belong to ``rules/``, networks to ``networks/``.
 """
 
 from dedup_crawler.methods.base import Canonicalizer

@@ -13,10 +13,16 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.model.explanations import Asked, Explanation, KnownRule, Record, Referrer
+from dedup_crawler.methods.model.explanations import (
+    Asked,
+    Explanation,
+    KnownRule,
+    Record,
+    Referrer,
+    TrainingHistory,
+)
+from dedup_crawler.methods.model.folder import n_parameters
 from dedup_crawler.methods.model.saved_model import SavedModel
-from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHistory
-from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.urls.link_names import NamesOf, not_known
@@ -33,8 +39,6 @@ if TYPE_CHECKING:
 class Canonicalizer(SavedModel):
     """Gives all URLs of a page one string, the canonical form. It is a key to compare by, and is never fetched."""
 
-    _last_start = "\0"  # scheme and host of the last URL of a known host; no URL starts with this default
-
     _told_rules: tuple[Mapping[str, str], Mapping[str, tuple[int, int]]] | None = None
     """Sentences and counts of the rules, by their identifiers; None until they are needed."""
 
@@ -44,7 +48,10 @@ class Canonicalizer(SavedModel):
     site_text: SiteText | None = None
     """Knowledge about the text of the site, with which a crawl compares pages; None if no pages were given."""
 
-    _redirects: Sequence[str | None] | None = None
+    history_: TrainingHistory = TrainingHistory()
+    """Course of the training; empty for a method without epochs and held-out pairs."""
+
+    _redirects: list[str | None] | None = None
     """During fitting: target that each URL redirects to, in normal form."""
 
     _evidence: PageEvidence | None = None
@@ -193,15 +200,10 @@ class Canonicalizer(SavedModel):
 
     def _knows(self, form: str) -> bool:
         """Return True if the host of a URL in normal form is among :attr:`hosts`."""
-        if form.startswith(self._last_start):  # most URLs have the host of the URL before
+        if host_of(form) in self.hosts:
             return True
-        host = host_of(form)
-        if host not in self.hosts:
-            self._check_fitted()
-            return False
-        scheme, mark, _ = form.partition("://")
-        self._last_start = f"{scheme}{mark}{host}/"
-        return True
+        self._check_fitted()
+        return False
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Explain the form of *url*: the form, and the reason for it."""
@@ -250,10 +252,6 @@ class Canonicalizer(SavedModel):
     def refused(self) -> Sequence[Refusal]:
         """Refused hypotheses with their reasons, the best supported first; empty if the method does not keep them."""
         return ()
-
-    def history(self) -> TrainingHistory:
-        """Course of the training; empty for a method without epochs and held-out pairs."""
-        return NO_HISTORY
 
     def n_learnt(self) -> int | None:
         """Size of the model: number of rules, or parameters of a network; None for a method that learns nothing."""
@@ -311,7 +309,6 @@ class Canonicalizer(SavedModel):
     ) -> None:
         """Note the hosts, counts and digest of the training data; *forms* are in normal form."""
         self.hosts = frozenset(filter(None, map(host_of, forms)))
-        self._last_start = "\0"
         self._told_rules = None
         self.n_urls_ = len(forms)
         self.n_clusters_ = len(set(pages))

@@ -7,15 +7,13 @@ rest is selected as in WWW'10.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.rule_based import RuleBased
+from dedup_crawler.methods.rule_based import DeepRuleBased, MapRuleBased, RuleBased
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.dust.dust import DustSearch
 from dedup_crawler.rules.dust.url_list import UrlList
@@ -27,42 +25,13 @@ from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
 from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
 from dedup_crawler.rules.miners.selection import graph_selection, naive_selection, qualified
-from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap, learn_cuts
+from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_CUTS_FILE = "deep_keys.json"
 _MAX_OF_PAGE = 10_000  # URLs of one page that DustBuster uses: more of them teach nothing new
-
-
-class MapRuleBased(RuleBased):
-    """A miner that reads URLs as maps of keys to values."""
-
-    @abstractmethod
-    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
-        """Rules of one host, counted on its crawl."""
-
-    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        crawl = MappedCrawl(host, urls, clusters)
-        return self._mine(crawl), crawl.url_map
-
-
-class DeepRuleBased(MapRuleBased):
-    """A miner that cuts values at the delimiters of the site; its rules use the pieces (``deep_keys.json``)."""
-
-    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        url_map = UrlMap(learn_cuts(MappedCrawl(host, urls, clusters).maps))
-        found = self._mine(MappedCrawl(host, urls, clusters, url_map))
-        return found, url_map.needed_by({key for rule in found for key in rule.spoken()})
-
-    def _tables(self) -> dict[str, Any]:
-        cuts = {host: url_map.to_json() for host, url_map in self.engine_.maps.items()}
-        return {**super()._tables(), _CUTS_FILE: cuts}
-
-    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        return {host: UrlMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

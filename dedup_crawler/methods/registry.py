@@ -27,7 +27,7 @@ _CLASSES = {
     "seq2seq": "seq2seq.Seq2Seq",
     "siamese": "pairs.siamese.Siamese",
     "random-forest": "pairs.random_forest.RandomForest",
-    "verified": "verified.method.Verified",
+    "verified": "verified.Verified",
 }
 
 

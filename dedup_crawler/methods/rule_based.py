@@ -14,13 +14,16 @@ from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Ref
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.export.model_rules import ModelRules
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.urls.keyvalue import UrlMap
+from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
+from dedup_crawler.urls.keyvalue import UrlMap, learn_cuts
 from dedup_crawler.urls.normal import places_by_host
 
 _FILE = "rules.json"
+_CUTS_FILE = "deep_keys.json"
 
 
 class RuleBased(Canonicalizer):
@@ -91,6 +94,34 @@ class RuleBased(Canonicalizer):
     def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
         """Host -> map that reads its URLs, if it is not the usual one."""
         return {}
+
+
+class MapRuleBased(RuleBased):
+    """A miner that reads URLs as maps of keys to values."""
+
+    @abstractmethod
+    def _mine(self, crawl: MappedCrawl) -> list[Rule]:
+        """Rules of one host, counted on its crawl."""
+
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        crawl = MappedCrawl(host, urls, clusters)
+        return self._mine(crawl), crawl.url_map
+
+
+class DeepRuleBased(MapRuleBased):
+    """A miner that cuts values at the delimiters of the site; its rules use the pieces (``deep_keys.json``)."""
+
+    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
+        url_map = UrlMap(learn_cuts(MappedCrawl(host, urls, clusters).maps))
+        found = self._mine(MappedCrawl(host, urls, clusters, url_map))
+        return found, url_map.needed_by({key for rule in found for key in rule.spoken()})
+
+    def _tables(self) -> dict[str, Any]:
+        cuts = {host: url_map.to_json() for host, url_map in self.engine_.maps.items()}
+        return {**super()._tables(), _CUTS_FILE: cuts}
+
+    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
+        return {host: UrlMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
 
 
 @contextmanager

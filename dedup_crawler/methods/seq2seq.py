@@ -22,20 +22,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
+from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
-from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.training_history import (
+from dedup_crawler.methods.model.explanations import (
     FILE,
-    NO_HISTORY,
+    Explanation,
+    KnownRule,
+    Referrer,
     TrainingHistory,
     curve,
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
 from dedup_crawler.rules.language.rule_files import translation_identifier
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, Refusal
@@ -115,6 +116,7 @@ class Seq2Seq(Canonicalizer):
     """
 
     name = "seq2seq"
+    _presets: ClassVar = _PRESETS
 
     preset: str = "fast"
     hidden: int | None = None
@@ -157,11 +159,6 @@ class Seq2Seq(Canonicalizer):
         translations = self.table_.translations.items()
         return [(source, each) for source, each in translations if each.is_used is is_used and each.says != source]
 
-    def history(self) -> TrainingHistory:
-        """The loss of each epoch, and the share of training pairs translated exactly."""
-        self._check_fitted()
-        return self.history_
-
     def n_learnt(self) -> int | None:
         """Number of parameters of the network that made the table."""
         return self.quality_.get("parameters") or None
@@ -176,9 +173,7 @@ class Seq2Seq(Canonicalizer):
         }
 
     def _check_options(self) -> None:
-        if self.preset not in _PRESETS:
-            hint = did_you_mean(self.preset, _PRESETS)
-            raise BadInputError(f"seq2seq: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.{hint}")
+        super()._check_options()
         if not 0 < self.min_document_frequency <= 1:
             raise BadInputError(
                 f"seq2seq: min_document_frequency is {self.min_document_frequency}; give a share above 0 and up to 1."
@@ -257,13 +252,9 @@ class Seq2Seq(Canonicalizer):
         tokens = files.table("tokens.json")
         function_tokens, function_words = tokens["function_tokens"].texts(), tokens["function_words"].texts()
         templater = Templater(function_tokens, function_words, deep=self._option("deep"))
-        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
+        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else TrainingHistory()
         translations = TranslationTable.translations_from_json(files.table("translations.json"))
         self.table_ = TranslationTable(templater, translations)
-
-    def _option(self, name: str) -> Any:
-        value = getattr(self, name, None)
-        return _PRESETS[self.preset][name] if value is None else value
 
     def _tokens(self, template: Template) -> list[str]:
         return tokenize(template, deep=self._option("deep"))
@@ -291,7 +282,7 @@ class Seq2Seq(Canonicalizer):
         """Train the network, and translate each template; without a network if all pairs are identities."""
         pairs = [(self._tokens(s), self._tokens(t), n) for (s, t), n in sorted(counted.items())]
         pairs = [pair for pair in pairs if max(len(pair[0]), len(pair[1])) <= _MAX_TOKENS]
-        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, NO_HISTORY
+        self.exact_, self.n_epochs_, self.n_parameters_, self.history_ = 1.0, 0, 0, TrainingHistory()
         says = {template: template for template in templates}
         if all(source == target for source, target, _ in pairs):
             return says

@@ -38,6 +38,11 @@ class _Wrapped(Canonicalizer):
         """Size of the model."""
         return self.model.n_learnt()
 
+    @property
+    def looks_back(self) -> bool:
+        """True if the model has referrer rules, even if all of them are switched off."""
+        return self.model.looks_back
+
     def _check_options(self) -> NoReturn:
         raise BadInputError("a model with static or switched-off rules cannot be fitted; fit the whole model itself.")
 
@@ -103,11 +108,6 @@ class StaticFront(_Wrapped):
                 return form, tuple(dict.fromkeys(fired))
             current, referrer = form, None
         return url, ()
-
-    @property
-    def looks_back(self) -> bool:
-        """True if the model has referrer rules."""
-        return self.model.looks_back
 
     def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back, if any."""
@@ -219,11 +219,6 @@ class SwitchedOff(_Wrapped):
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         return self._decided(url, self.model._form(url, referrer), referrer)[1]
-
-    @property
-    def looks_back(self) -> bool:
-        """True if the model has referrer rules, even if all of them are switched off."""
-        return self.model.looks_back
 
     def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back, if any, and if its rule is not switched off."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from dedup_crawler.errors import DamagedModelError
-from dedup_crawler.networks.alphabet import PADDING
+from dedup_crawler.networks.arrays import PADDING
 
 Array = np.ndarray
 _AT_ONCE = 64  # URLs that are encoded together: more would not fit the processor's cache

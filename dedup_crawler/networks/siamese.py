@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dedup_crawler.networks.alphabet import PADDING, UNKNOWN
+from dedup_crawler.networks.arrays import PADDING, UNKNOWN
 from dedup_crawler.networks.training import Progress, reproducible
 
 Array = np.ndarray

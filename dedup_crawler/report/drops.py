@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, EvidenceError
-from dedup_crawler.evaluation.lost_pages import LostPages, lost_pages
-from dedup_crawler.methods.model.evidence_file import RuleCounts, evidence_path, read_evidence
+from dedup_crawler.methods.model.evidence_file import LostPages, RuleCounts, evidence_path, lost_pages, read_evidence
 from dedup_crawler.pages.compression import bounded_lines, read_chunks
 
 MAX_RULES = 500
@@ -155,8 +154,9 @@ def live_facts(
     lives.sort(key=lambda life: (not life.is_suspected, -life.n_dropped, -life.counts.n_agreed, life.sentence))
     n_agreed = sum(its.n_agreed for its in counts.values())
     n_disagreed = sum(its.n_disagreed for its in counts.values())
-    is_known = drops is not None and n_agreed + n_disagreed > 0
-    lost = lost_pages(drops.n_dropped, n_agreed, n_disagreed) if drops is not None and is_known else None
+    lost = None
+    if drops is not None and n_agreed + n_disagreed > 0:
+        lost = lost_pages(drops.n_dropped, n_agreed, n_disagreed)
     return LiveFacts(drops, lives[:MAX_SHOWN], len(lives), n_agreed, n_disagreed, lost, trouble)
 
 

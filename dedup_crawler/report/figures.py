@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from dedup_crawler.errors import MissingExtraError
-from dedup_crawler.methods.model.training_history import Curve, HeldOut
+from dedup_crawler.methods.model.explanations import Curve, HeldOut
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

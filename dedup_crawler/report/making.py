@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +13,7 @@ from dedup_crawler.evaluation.comparison import cells, read_comparison
 from dedup_crawler.evaluation.quality import label_quality, read_truth
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.base import training_digest
+from dedup_crawler.methods.model.folder import write_whole
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.report.crawl_facts import (
@@ -25,15 +26,13 @@ from dedup_crawler.report.crawl_facts import (
     shown_patterns,
     tokens_of,
 )
-from dedup_crawler.report.drops import live_facts
+from dedup_crawler.report.drops import Progress, live_facts
 from dedup_crawler.report.figures import calibration_figure, curve_figure, growth_figure, promise_figure, saved_figure
 from dedup_crawler.report.model_facts import ModelFacts, model_facts
 from dedup_crawler.report.page import MARK, render
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.templates import Templater
-from dedup_crawler.whole_file import write_whole
 
-Progress = Callable[[str, int, int], None]
 MAX_MODELS = 10
 _MAX_PROMISES = 20  # rules in one figure
 _EVERY = 500  # pages between two calls of progress
@@ -156,7 +155,7 @@ def _shown(facts: ModelFacts) -> dict[str, Any]:
         for rule in facts.rules[:_MAX_PROMISES]
         if rule.promised is not None and rule.on_crawl.n_dropped
     ]
-    history = facts.model.history()
+    history = facts.model.history_
     curves = sorted((each for each in history.curves if each.points), key=lambda each: each.value)
     held_out = history.held_out
     return {

@@ -27,7 +27,7 @@ from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.miners.decision_tree import Cluster, Transformation, TreeRow, clusters_of, rules_of_rows
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl, key_pattern_of
-from dedup_crawler.spark.frames import batched, mapped, records
+from dedup_crawler.spark.session import batched, records
 from dedup_crawler.urls.keyvalue import UrlMap, learn_cuts
 
 URLS = pa.schema([("host", pa.string()), ("position", pa.int64()), ("url", pa.string()), ("cluster", pa.int64())])
@@ -84,7 +84,7 @@ def pairs_frame(clusters: DataFrame, method: DecisionTree) -> DataFrame:
     def pairs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return batched((pair for row in records(batches) for pair in _pairs_of(row, method.seed)), PAIRS)
 
-    return mapped(clusters.repartition("host", "cluster"), pairs, PAIRS)
+    return clusters.repartition("host", "cluster").mapInArrow(pairs, from_arrow_schema(PAIRS))
 
 
 def trees_frame(pairs: DataFrame, method: DecisionTree) -> DataFrame:

@@ -1,27 +1,72 @@
-"""Learns the model of one host from its texts, in a worker."""
+"""Learns the model of one host from its texts, in a worker, and keeps the catalogue of all hosts.
+
+The catalogue says what became of each host, in one Parquet file beside the models. A worker writes the row of a host,
+as JSON, when the model is in its place. So a job that was stopped knows which hosts are done, and the catalogue is made
+of these rows at the end.
+"""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from operator import itemgetter
 from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.json_values import read_json
 from dedup_crawler.methods import make_method
+from dedup_crawler.methods.model.folder import DESCRIPTION, folder_name, write_whole
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store.batches import is_better
 from dedup_crawler.pages.store.rows import storable
-from dedup_crawler.spark.catalogue import HostRow, model_folder
-from dedup_crawler.spark.frames import Row
+from dedup_crawler.spark.session import Row
 from dedup_crawler.spark.texts import Text, unpacked
 
+CATALOGUE = "catalogue.parquet"
+_ROWS = ".catalogue"
 METHOD = "verified"
 MAX_TEXT = 2**30
 """Most characters of text of a host; more would not fit into the memory of a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostRow:
+    """One host of the catalogue; the counts of a refused host are 0."""
+
+    host: str
+    n_found: int
+    """Pages that were found of the host, repeated URLs included."""
+    n_pages: int = 0
+    """URLs that were learnt from; of a sampled host far fewer than were found."""
+    is_sampled: bool = False
+    n_skipped: int = 0
+    """URLs among them whose text could not be read: too long, too deep, or the end of the process that read it."""
+    n_clusters: int = 0
+    """Different pages that these URLs show."""
+    n_rules: int = 0
+    n_groups: int = 0
+    """Groups of URLs that the rules merge, the evidence for them."""
+    n_contradictions: int = 0
+    """Groups among them that show different pages."""
+    n_merged: int = 0
+    """Expected saving: URLs, of those learnt from, that a crawl with the model would not have fetched."""
+    seconds: float = 0.0
+    """Time of labelling and learning, without reading texts."""
+    refused: str = ""
+    """Reason why there is no model."""
+
+
+_TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+SCHEMA = pa.schema([(field.name, _TYPES[str(field.type)]) for field in fields(HostRow)])
+"""Columns of the catalogue."""
 
 
 def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> HostRow:
@@ -37,8 +82,8 @@ def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> H
         links = {text.url: text.links for text in kept}
         evidence = PageEvidence.of_pages(pages, links_of=lambda url: links.get(url, ()))
         data = TrainingData.of_pages(pages, compared_clusters(lambda: pages, evidence).numbers(), evidence)
-        model = make_method(METHOD).fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
-        model.save(model_folder(folder, host))
+        model = make_method(METHOD).fit(*data)
+        model.save(folder / folder_name(host))
     except Exception as error:  # noqa: BLE001 - one host must not end the job for all others
         reason = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"
         return HostRow(host, n_found=n_found, refused=storable(" ".join(reason.split())))
@@ -87,3 +132,36 @@ def _page_of(text: Text) -> LabelledPage:
         cluster=None,
         digest=text.digest,
     )
+
+
+def write_row(folder: Path, row: HostRow) -> None:
+    """Note that a host is done."""
+    place = _row_file(folder, row.host)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(place, json.dumps(asdict(row)).encode())
+
+
+def row_of(folder: Path, host: str) -> HostRow | None:
+    """The row of a host that was done; None if there is none, or if its model is gone."""
+    place = _row_file(folder, host)
+    try:
+        value = read_json(place.read_bytes(), str(place))
+        row = HostRow(**{name: entry.scalar() for name, entry in value.table().items()})  # type: ignore[arg-type]
+    except (OSError, TypeError, BadInputError):
+        return None
+    if row.host != host:  # two names of hosts may have one name of a folder
+        return None
+    return row if row.refused or (folder / folder_name(host) / DESCRIPTION).is_file() else None
+
+
+def write_catalogue(folder: Path, rows: Iterable[HostRow]) -> Path:
+    """Write the catalogue; a reader sees the old one or the new one."""
+    table = pa.Table.from_pylist([asdict(row) for row in sorted(rows, key=lambda row: row.host)], SCHEMA)
+    buffer = pa.BufferOutputStream()
+    parquet.write_table(table, buffer)
+    write_whole(folder / CATALOGUE, buffer.getvalue().to_pybytes())
+    return folder / CATALOGUE
+
+
+def _row_file(folder: Path, host: str) -> Path:
+    return folder / _ROWS / f"{folder_name(host)}.json"

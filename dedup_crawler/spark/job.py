@@ -15,11 +15,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from dedup_crawler.errors import BadInputError, ModelError
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
 from dedup_crawler.pages.store.rows import storable
-from dedup_crawler.spark.catalogue import HostRow, row_of, write_catalogue, write_row
-from dedup_crawler.spark.frames import TASKS_A_CORE, Row, inputs_frame, records
-from dedup_crawler.spark.hosts import learn_host
-from dedup_crawler.spark.inputs import Input, read_pages
-from dedup_crawler.spark.sampling import MAX_PAGES, Shares, shares_of, sort_of
+from dedup_crawler.spark import MAX_PAGES
+from dedup_crawler.spark.hosts import HostRow, learn_host, row_of, write_catalogue, write_row
+from dedup_crawler.spark.inputs import Input, Shares, read_pages, shares_of, sort_of
+from dedup_crawler.spark.session import TASKS_A_CORE, Row, inputs_frame, records
 from dedup_crawler.spark.texts import PACKS, packs_of
 
 _MAX_NAME = 200  # letters of a host: names of files are not longer than 255
@@ -54,12 +53,8 @@ def learn_hosts(
     Model folders and the catalogue are written to *folder*, which all workers must share. A host with a model and a row
     there is not learnt again.
 
-    Raises
-    ------
-    BadInputError
-        If a bound is wrong, or there are no pages.
-    ModelError
-        If models are missing in *folder* at the end, because workers do not share it.
+    BadInputError if a bound is wrong, or there are no pages. ModelError if models are missing in *folder* at the end,
+    because workers do not share it.
     """
     if not 2 <= min_pages <= max_pages:
         raise BadInputError(

@@ -1,4 +1,4 @@
-"""Starts Spark, and turns its failures into one line."""
+"""Spark: starting it, its failures as one line, frames over many inputs, and records as batches of Arrow."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from dedup_crawler.errors import BadInputError, SparkFailedError
-from dedup_crawler.spark.frames import BATCH_ROWS
+from dedup_crawler.errors import BadInputError, DedupError
+from dedup_crawler.spark.inputs import Input
 
+BATCH_ROWS = 256
+"""Largest number of rows of a batch."""
+TASKS_A_CORE = 32
+"""Most tasks of a stage for each core, so that large and small ones even out."""
 _TRIES = 4  # of a task whose worker process died; a local master has one try unless it says otherwise
 _LOCAL = re.compile(r"local(?:\[([0-9]+|\*)\])?")
 _SHOWN = 300
 # Java only moves packs of texts: compiling more, and collecting garbage in parallel, costs more than it saves
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+Row = dict[str, Any]
 
 
 @contextmanager
@@ -30,12 +40,7 @@ def spark_session(master: str | None = None, *, with_progress: bool = False) -> 
     *master* is a URL of Spark, such as ``local[2]`` or ``spark://HOST:7077``; by default all cores of this computer, or
     what spark-submit was given. *with_progress* draws Spark's bar on stderr.
 
-    Raises
-    ------
-    BadInputError
-        If there is no Java.
-    SparkFailedError
-        If Spark cannot be started, or if it ends a job.
+    BadInputError if there is no Java. DedupError if Spark cannot be started, or ends a job.
     """
     running = SparkSession.getActiveSession()
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
@@ -75,4 +80,35 @@ def _told(what: str) -> Iterator[None]:
         reason = next(
             (line for line in lines if re.match(r"[A-Za-z.]+(?:Error|Exception): ", line)), "".join(lines[:1])
         )
-        raise SparkFailedError(f"{what}: {reason[:_SHOWN] or type(error).__name__}") from error
+        raise DedupError(f"{what}: {reason[:_SHOWN] or type(error).__name__}") from error
+
+
+def inputs_frame(
+    spark: SparkSession, inputs: Sequence[Input], rows_of: Callable[[int, Input], Iterable[Row]], schema: pa.Schema
+) -> DataFrame:
+    """A frame of the rows that *rows_of* makes of each input and its number."""
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+        return batched((row for number in numbers for row in rows_of(number, inputs[number])), schema)
+
+    n_tasks = min(len(inputs), TASKS_A_CORE * spark.sparkContext.defaultParallelism)
+    return spark.range(0, len(inputs), 1, n_tasks).mapInArrow(read, from_arrow_schema(schema))
+
+
+def records(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """The rows of batches."""
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def batched(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Rows as batches of at most 256 rows."""
+    found: list[Row] = []
+    for row in rows:
+        found.append(row)
+        if len(found) >= BATCH_ROWS:
+            yield pa.RecordBatch.from_pylist(found, schema)
+            found = []
+    if found:
+        yield pa.RecordBatch.from_pylist(found, schema)

@@ -22,9 +22,8 @@ from dedup_crawler.labels.links import links_of
 from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store.rows import storable
-from dedup_crawler.spark.frames import Row
-from dedup_crawler.spark.inputs import Input, read_pages
-from dedup_crawler.spark.sampling import Shares, sort_of
+from dedup_crawler.spark.inputs import Input, Shares, read_pages, sort_of
+from dedup_crawler.spark.session import Row
 from dedup_crawler.urls.normal import host_of, normal_form
 
 PACKS = pa.schema([("host", pa.string()), ("n_letters", pa.int64()), ("texts", pa.binary())])

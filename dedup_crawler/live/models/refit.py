@@ -101,7 +101,7 @@ def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
         done.refused.append(f"the model {place} stays; one learnt from {len(data.urls)} pages was refused: {reason}")
         return
     new = make_method(METHOD)
-    new.fit(data.urls, data.clusters, data.referrers, data.redirects, data.evidence)
+    new.fit(*data)
     new.save(place)
     done.learnt.append(str(place))
 

@@ -15,6 +15,7 @@ from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
+from dedup_crawler.evaluation.simulated_crawl import is_missing
 from dedup_crawler.live.collecting.response_page import REFERRER_KEY, referrer_of
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.models.rule_codes import BEHIND
@@ -22,7 +23,6 @@ from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.methods.permalinks import is_missing
 from dedup_crawler.rules.language.site_rules import Shape, written
 from dedup_crawler.urls.normal import host_of, normal_form
 

@@ -1,16 +1,29 @@
-"""Answers of a model about URLs and rules, of the same types for all methods."""
+"""What a model tells, in types that all methods share: answers about URLs and rules, and the course of its training.
+
+The course (``training.json``) is for ``dedup-crawler report``; no answer of a model depends on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypedDict
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, NamedTuple, TypedDict
 
+from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.rule_files import order_identifier, site_identifier
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.site_rules import SiteRule
 from dedup_crawler.rules.language.substring_rule import AnyRule
+
+FILE = "training.json"
+"""Name of the file in a model folder."""
+MAX_POINTS = 200
+"""Most points of a curve; a longer curve keeps evenly spaced points."""
+MAX_CURVES = 20
+_N_BINS = 10
+_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +91,126 @@ class Record(TypedDict):
     rules: list[str]
     """Identifiers of the rules about the URL, as in the stats of a crawl."""
     reason: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A value for each epoch."""
+
+    network: str
+    """Name of the network."""
+    value: str
+    """Name of the value: the loss, or a share of right answers."""
+    points: tuple[tuple[int, float], ...]
+    """Epoch and value, in order."""
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Pairs with answers in one tenth of the range of probabilities."""
+
+    n_pairs: int
+    n_same: int
+    """Number of pairs that show the same page."""
+    mean_probability: float
+    """Mean answer (0-1)."""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Answers of a classifier about held-out pairs, which have a URL that is not in the training pairs."""
+
+    threshold: float
+    same_said_same: int
+    different_said_same: int
+    different_said_different: int
+    same_said_different: int
+    bins: tuple[Bin, ...]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return self.same_said_same + self.different_said_same + self.different_said_different + self.same_said_different
+
+
+@dataclass(frozen=True)
+class TrainingHistory:
+    """Curves of a training, and answers about held-out pairs."""
+
+    curves: tuple[Curve, ...] = ()
+    held_out: HeldOut | None = None
+
+
+def curve(network: str, value: str, points: Sequence[tuple[int, float]]) -> Curve:
+    """Make a curve of at most :data:`MAX_POINTS` of the points; the last point stays."""
+    step = max(1, math.ceil((len(points) - 1) / (MAX_POINTS - 1)))
+    kept = [*points[:-1:step], *points[-1:]]
+    return Curve(network, value, tuple((epoch, round(float(number), _DIGITS)) for epoch, number in kept))
+
+
+def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold: float) -> HeldOut:
+    """Count the answers (0-1) about pairs that show the same page or two pages."""
+    bins: list[list[tuple[float, bool]]] = [[] for _ in range(_N_BINS)]
+    counts = {(called, same): 0 for called in (False, True) for same in (False, True)}
+    for probability, same in zip(probabilities, is_same, strict=True):
+        counts[probability >= threshold, bool(same)] += 1
+        bins[min(_N_BINS - 1, int(probability * _N_BINS))].append((probability, same))
+    return HeldOut(
+        threshold=threshold,
+        same_said_same=counts[True, True],
+        different_said_same=counts[True, False],
+        different_said_different=counts[False, False],
+        same_said_different=counts[False, True],
+        bins=tuple(
+            Bin(len(found), sum(bool(same) for _, same in found), round(sum(p for p, _ in found) / len(found), _DIGITS))
+            for found in bins
+            if found
+        ),
+    )
+
+
+def history_to_json(history: TrainingHistory) -> dict[str, Any]:
+    """Return a history as JSON values."""
+    value: dict[str, Any] = {
+        "curves": [
+            {"network": each.network, "value": each.value, "points": [list(point) for point in each.points]}
+            for each in history.curves
+        ]
+    }
+    if history.held_out is not None:
+        judged = history.held_out
+        bins = [
+            {"pairs": each.n_pairs, "same": each.n_same, "mean_probability": each.mean_probability}
+            for each in judged.bins
+        ]
+        value["held_out"] = {**asdict(judged), "bins": bins}
+    return value
+
+
+def history_from_json(value: JsonValue) -> TrainingHistory:
+    """Read the result of :func:`history_to_json`; BadInputError if *value* is not one."""
+    curves = tuple(
+        Curve(
+            each["network"].text()[:100],
+            each["value"].text()[:100],
+            tuple(_point(point) for point in each["points"].values(MAX_POINTS)),
+        )
+        for each in value["curves"].values(MAX_CURVES)
+    )
+    return TrainingHistory(curves, _held_out(value["held_out"]) if "held_out" in value else None)
+
+
+def _held_out(value: JsonValue) -> HeldOut:
+    bins = [
+        Bin(each["pairs"].count(), each["same"].count(), each["mean_probability"].number())
+        for each in value["bins"].values(_N_BINS)
+    ]
+    names = (field.name for field in fields(HeldOut) if "_said_" in field.name)
+    return HeldOut(value["threshold"].number(), **{name: value[name].count() for name in names}, bins=tuple(bins))
+
+
+def _point(value: JsonValue) -> tuple[int, float]:
+    numbers = value.values()
+    if len(numbers) != 2:
+        value.refuse("an epoch and a value")
+    return numbers[0].count(), numbers[1].number()

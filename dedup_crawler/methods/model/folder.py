@@ -6,18 +6,20 @@ a wrong answer. A folder is written under another name and renamed, so a reader 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import math
+import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, DedupError, ModelError, ModelVersionError
+from dedup_crawler.errors import BadInputError, DamagedModelError, DedupError, ModelError
 from dedup_crawler.json_values import JsonValue, read_json
 
 FORMAT = 1
@@ -87,7 +89,7 @@ def check_place(folder: Path) -> None:
         tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent).cleanup()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
@@ -106,11 +108,6 @@ def method_of(folder: Path) -> str:
     return str(_read_manifest(folder)["method"])
 
 
-def model_digest(folder: Path) -> str:
-    """Digest of everything in a model folder; two models with the same digest give the same forms."""
-    return str(_read_manifest(folder)["digest"])
-
-
 def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
     """Digest of a model folder with these contents."""
     return str(_manifest(description, _contents(files))["digest"])
@@ -119,7 +116,7 @@ def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
 def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
     """Description and verified contents of a model folder.
 
-    DamagedModelError if a file is missing, altered or unreadable. ModelVersionError if the folder was written in
+    DamagedModelError if a file is missing, altered or unreadable. ModelError if the folder was written in
     another format. ModelError if it holds a model of another method than *method*.
     """
     manifest = _read_manifest(folder)
@@ -159,7 +156,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
         raise DamagedModelError(f"{path} is not a model description. {_WAY_OUT}")
     if manifest["format"] != FORMAT:
-        raise ModelVersionError(
+        raise ModelError(
             f"{folder} was written in format {manifest['format']}; this version reads format {FORMAT}. "
             "Train again, or install the version of dedup-crawler that wrote it."
         )
@@ -226,3 +223,36 @@ def _json_bytes(value: Any) -> bytes:
 
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def n_parameters(data: bytes) -> int:
+    """Count the parameters of a network, from the header of its weights in the safetensors format."""
+    header = data[8 : 8 + min(int.from_bytes(data[:8], "little"), len(data))]
+    try:
+        entries = read_json(header, _WEIGHTS).table()
+        return sum(math.prod(entry["shape"].integers()) for name, entry in entries.items() if name != "__metadata__")
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} Train again.") from None
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write *data* to a temporary file and rename it; write directly to a *path* that is no file, such as a pipe.
+
+    OSError if it cannot be written; an existing file is then left unchanged.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(data)
+        return
+    path = path.resolve()  # keep a link to the file
+    number, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise

@@ -83,6 +83,11 @@ class SavedModel(ABC):
     _shares: ClassVar[Sequence[str]] = ()
     """Options that are a share (0-1)."""
 
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Value of the option *preset*, if the method has one -> the options that it gives, where they are not set."""
+
+    preset: str
+
     hosts: frozenset[str] = frozenset()
     """Hosts (with port, lower-case) of the training URLs. URLs of other hosts keep their normal form."""
 
@@ -143,6 +148,10 @@ class SavedModel(ABC):
 
     def _check_options(self) -> None:
         """Raise BadInputError for an option out of range."""
+        if self._presets and self.preset not in self._presets:
+            hint = did_you_mean(self.preset, self._presets)
+            known = ", ".join(self._presets)
+            raise BadInputError(f"{self.name}: unknown preset {self.preset!r}; known: {known}.{hint}")
         for option, least in self._least.items():
             value = getattr(self, option)
             if value is not None and value < least:
@@ -150,6 +159,11 @@ class SavedModel(ABC):
         for option in self._shares:
             if not 0 <= getattr(self, option) <= 1:
                 raise BadInputError(f"{self.name}: {option} is {getattr(self, option)}; give a share from 0 to 1.")
+
+    def _option(self, name: str) -> Any:
+        """Value of an option, or the one that the preset gives."""
+        value = getattr(self, name, None)
+        return self._presets[self.preset][name] if value is None else value
 
     def _tables(self) -> dict[str, Any]:
         """File name -> JSON value, for the learnt attributes."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence
@@ -16,9 +16,8 @@ from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingData:
-    """URLs in crawl order with their clusters, referrers and redirect targets; all lists have the same length."""
+class TrainingData(NamedTuple):
+    """The arguments of :meth:`~dedup_crawler.methods.base.Canonicalizer.fit`: lists of one length, in crawl order."""
 
     urls: list[str]
     clusters: list[int]

@@ -8,22 +8,21 @@ page without known URLs have two forms.
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.explanations import Explanation, Referrer
-from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.training_history import (
+from dedup_crawler.methods.base import Canonicalizer, training_digest
+from dedup_crawler.methods.model.explanations import (
     FILE,
-    NO_HISTORY,
+    Explanation,
+    Referrer,
     TrainingHistory,
     history_from_json,
     history_to_json,
 )
+from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.pairs.url_pairs import KnownUrls, UrlPair, check_kinds, sample_pairs
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens
@@ -46,7 +45,6 @@ class PairClassifier(Canonicalizer):
 
     max_pairs: int
     seed: int
-    history_: TrainingHistory = NO_HISTORY
 
     def fit_pairs(self, pairs: Sequence[UrlPair]) -> Self:
         """Learn from labelled pairs instead of a crawl.
@@ -58,9 +56,8 @@ class PairClassifier(Canonicalizer):
         pairs = [UrlPair(normal_form(pair.left), normal_form(pair.right), pair.is_duplicate) for pair in pairs]
         urls = list(dict.fromkeys(url for pair in pairs for url in pair[:2]))
         clusters = _joined(urls, pairs)
-        self.hosts = frozenset(filter(None, map(host_of, urls)))
-        self.n_urls_, self.n_clusters_ = len(urls), len(set(clusters))
-        self.data_digest_ = _digest(pairs)
+        self._remember(urls, clusters, None)
+        self.data_digest_ = training_digest((left, right, f"{is_same:d}") for left, right, is_same in pairs)
         self._know(urls, clusters)
         self._learn(pairs, _RECALL_FOR_PAIRS)
         self.quality_ = self._quality()
@@ -74,14 +71,11 @@ class PairClassifier(Canonicalizer):
         """Probabilities of many pairs, in order."""
         self._check_fitted()
         forms = [(normal_form(left), normal_form(right)) for left, right in pairs]
-        asked = [pair for pair in dict.fromkeys(forms) if pair[0] != pair[1] and self._knows_hosts(pair)]
+        asked = [
+            pair for pair in dict.fromkeys(forms) if pair[0] != pair[1] and self.hosts.issuperset(map(host_of, pair))
+        ]
         found = dict(zip(asked, self._asked(asked), strict=True))
         return [1.0 if left == right else found.get((left, right), 0.0) for left, right in forms]
-
-    def history(self) -> TrainingHistory:
-        """Curves of the networks, and answers about held-out pairs."""
-        self._check_fitted()
-        return self.history_
 
     @abstractmethod
     def _learn(self, pairs: Sequence[UrlPair], recall_weight: float) -> None:
@@ -109,7 +103,7 @@ class PairClassifier(Canonicalizer):
             self._learn(pairs, _RECALL_FOR_CRAWLS)
         else:
             self.threshold_ = None
-            self.history_ = NO_HISTORY
+            self.history_ = TrainingHistory()
             self._learn_nothing()
 
     def _know(self, urls: Sequence[str], clusters: Sequence[int]) -> None:
@@ -141,9 +135,6 @@ class PairClassifier(Canonicalizer):
         if not pairs or self.threshold_ is None:
             return [0.0] * len(pairs)
         return [round(float(probability), _DIGITS) for probability in self._probabilities(pairs)]
-
-    def _knows_hosts(self, pair: tuple[str, str]) -> bool:
-        return host_of(pair[0]) in self.hosts and host_of(pair[1]) in self.hosts
 
     def _explain(self, url: str, form: str) -> Explanation:
         if self.threshold_ is None:
@@ -188,7 +179,7 @@ class PairClassifier(Canonicalizer):
         self.threshold_ = None if table["threshold"].raw is None else table["threshold"].number()
         templater = Templater(table["function_tokens"].texts(), table["function_words"].texts(), deep=True)
         self.known_ = KnownUrls(urls, [urls[place] for place in forms], templater)
-        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else NO_HISTORY
+        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else TrainingHistory()
 
 
 def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:
@@ -199,10 +190,3 @@ def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:
         if pair.is_duplicate:
             sets.join(places[pair.left], places[pair.right])
     return sets.numbers()
-
-
-def _digest(pairs: Sequence[UrlPair]) -> str:
-    digest = hashlib.sha256()
-    for pair in pairs:
-        digest.update(f"{pair.left}\t{pair.right}\t{pair.is_duplicate:d}\n".encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()

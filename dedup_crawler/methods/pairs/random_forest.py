@@ -1,7 +1,7 @@
 """The baseline of the capstone of 2018: a random forest over the characters of both URLs.
 
 As in its notebook, four trees of depth four read the padded character numbers of the two URLs side by side, with the
-notebook's numbering (see :mod:`dedup_crawler.networks.alphabet`). scikit-learn trains the forest; ``trees.json`` keeps
+notebook's numbering (see :mod:`dedup_crawler.networks.arrays`). scikit-learn trains the forest; ``trees.json`` keeps
 it as plain tables, which are applied with numpy.
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.json_values import JsonValue
+from dedup_crawler.methods.model.explanations import HeldOut, TrainingHistory, held_out
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.training_history import HeldOut, TrainingHistory, held_out
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
-from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
+from dedup_crawler.networks.arrays import Alphabet, read_alphabet
 
 _FILE = "trees.json"
 _MAX_LENGTH = 1000  # characters of a URL that are used

@@ -24,15 +24,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dedup_crawler.errors import BadInputError, MissingExtraError, did_you_mean
+from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.json_values import JsonValue
+from dedup_crawler.methods.model.explanations import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.model.training_history import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
-from dedup_crawler.networks.alphabet import Alphabet, read_alphabet
+from dedup_crawler.networks.arrays import Alphabet, dump_weights, load_weights, read_alphabet
 from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese, best_threshold
-from dedup_crawler.networks.weights import dump_weights, load_weights
 from dedup_crawler.urls.agreement import PLACES, UrlReader
 
 Array = np.ndarray
@@ -80,6 +79,7 @@ class Siamese(PairClassifier):
     """
 
     name = "siamese"
+    _presets: ClassVar = _PRESETS
     _least: ClassVar = {"hidden": 1, "epochs": 1, "members": 1, "max_pairs": 2}
 
     preset: str = "cured"
@@ -93,9 +93,6 @@ class Siamese(PairClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if self.preset not in _PRESETS:
-            hint = did_you_mean(self.preset, _PRESETS)
-            raise BadInputError(f"siamese: unknown preset {self.preset!r}; known: {', '.join(_PRESETS)}.{hint}")
         if self.recall_weight is not None and not self.recall_weight > 0:
             raise BadInputError(f"siamese: recall_weight is {self.recall_weight}; it has to be above 0.")
 
@@ -155,10 +152,6 @@ class Siamese(PairClassifier):
             curve(name, "share answered right", list(enumerate(fit.accuracies, 1))),
         ]
         return fit.weights
-
-    def _option(self, name: str) -> Any:
-        value = getattr(self, name)
-        return _PRESETS[self.preset][name] if value is None else value
 
     def _counted(self, member: int) -> Any:
         """Progress over all trained networks; the one that tunes the threshold comes first."""

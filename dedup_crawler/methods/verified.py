@@ -1,4 +1,7 @@
-"""``verified``: our own method. It tests coarse hypotheses first, and believes only what the crawl confirms."""
+"""``verified``: our own method. It tests coarse hypotheses first, and believes only what the crawl confirms.
+
+``verified_learning`` fits it. Hypotheses are made and judged in ``rules/`` and ``evidence/``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
@@ -55,7 +57,7 @@ class Verified(Canonicalizer):
     """
 
     name = "verified"
-    _covers = _looks_back = True  # True if there are coverage rules, and if there are referrer rules
+    _looks_back = True  # if there are referrer rules
     _applied: Mapping[str, AnyRule] = {}  # candidates that this copy applies, by identifier
 
     def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
@@ -102,10 +104,13 @@ class Verified(Canonicalizer):
 
     def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
         # a live crawl that only applies a model does not import the learner
-        from dedup_crawler.methods.verified.learning import TrainingUrls, learn
+        from dedup_crawler.methods.model.training_data import TrainingData
+        from dedup_crawler.methods.verified_learning import learn, site_text_with_habits
 
-        training = TrainingUrls(urls, clusters, referrers, self._redirects or [None] * len(urls))
-        learnt = learn(training, self._evidence, RISKS[self.risk], self.name, self._proposed)
+        training = TrainingData(urls, clusters, referrers, self._redirects or [None] * len(urls), self._evidence)
+        learnt = learn(
+            training, RISKS[self.risk], self.name, Path(self.proposals) if self.proposals is not None else None
+        )
         self.reading_, self.links_, self.candidates_ = learnt.reading, learnt.links, learnt.candidates
         self.refused_, self.n_tried_ = refusals_of(learnt.refused), learnt.n_tried
         self.engine_ = learnt.engine.knowing(self._query_keys())
@@ -113,7 +118,7 @@ class Verified(Canonicalizer):
         self._new_words_of_all = self.new_words_
         if self.candidates_:
             self._new_words_of_all = NewWords.learn(self._engine_of_all(), learnt.urls)
-        self._note_kinds_of_links()
+        self._looks_back = any(links.referrer_rules for links in self.links_.values())
         self.site_text = None
         if (evidence := self._evidence) is not None:
             self.site_text = site_text_with_habits(self.with_candidates(), urls, evidence, learnt.linked)
@@ -133,19 +138,6 @@ class Verified(Canonicalizer):
         whole.candidates_, whole._told_rules = [], None
         whole._applied = {as_candidate(rule_identifier(rule)): rule for rule in self.candidates_}
         return whole
-
-    def _note_kinds_of_links(self) -> None:
-        """Note which kinds of link rules exist: most models have none, and skip the search for them."""
-        self._covers = any(links.coverage_rules for links in self.links_.values())
-        self._looks_back = any(links.referrer_rules for links in self.links_.values())
-
-    def _proposed(self, urls: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[AnyRule]]:
-        """Host -> proposals of the model in the option *proposals*."""
-        if self.proposals is None:
-            return {}
-        from dedup_crawler.methods.verified.proposals import read_proposals
-
-        return read_proposals(Path(self.proposals), urls)
 
     def _form(self, url: str, referrer: Referrer | None) -> str:
         is_plain = self.reading_.is_plain
@@ -208,8 +200,6 @@ class Verified(Canonicalizer):
         return () if alias is None else (site_identifier("", alias),)
 
     def _covering(self, url: str) -> tuple[str, ...]:
-        if not self._covers:
-            return ()
         read = self.reading_.read(url)
         covered = self._links_of(read).coverage_of(read)
         if covered is None or self.engine_.is_strange(read):
@@ -244,10 +234,6 @@ class Verified(Canonicalizer):
         if len(self.links_) == 1 and not self.reading_.aliases:  # most models know one host
             return next(iter(self.links_.values()))
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
-
-    def covering(self, url: str) -> tuple[str, ...]:
-        """Identifiers of the rules that cover *url*; most models have no such rules."""
-        return super().covering(url) if self._covers else ()
 
     def _explain(self, url: str, form: str) -> Explanation:
         found = self._explain_read(self.reading_.read(url), self.reading_.read(form))
@@ -319,7 +305,7 @@ class Verified(Canonicalizer):
             self.candidates_ = rules_from_json(table["rules"])
             self._new_words_of_all = NewWords.from_json(table["titles"], self._engine_of_all())
         self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
-        self._note_kinds_of_links()
+        self._looks_back = any(links.referrer_rules for links in self.links_.values())
         self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
         if missing := self.hosts - self.reading_.aliases.keys() - self.links_.keys():
             raise BadInputError(f"{_LINKS_FILE} has no entry for {min(missing)}.")

@@ -1,22 +1,28 @@
-"""Turns sequences of symbols into rows of numbers of one length, the input of a Siamese network.
+"""What a Siamese network reads, rows of numbers of one length, and its weights as bytes.
 
 There are two numberings. In the capstone of 2018, the first character, every unknown character and the padding have the
 number 0. In the cured one, 0 is padding and 1 an unknown symbol. A sequence that is too long loses its middle, because
 the beginning and the end of a URL say most.
+
+Weights are in the safetensors format: arrays and nothing else, so that reading them runs no code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
+from dedup_crawler.errors import DamagedModelError
 from dedup_crawler.json_values import JsonValue
 
 Array = np.ndarray
 PADDING, UNKNOWN = 0, 1
 _N_SPECIAL = 2
 _MAX_LENGTH = 10_000  # largest row length in a file
+_MAX_WEIGHT = 1e6  # trained weights are below a hundred; sums of larger ones may overflow float32
 
 
 class Alphabet:
@@ -68,3 +74,21 @@ def read_alphabet(table: JsonValue, *, is_faulty: bool) -> Alphabet:
     if length < 1 or len(set(symbols)) != len(symbols):
         table.refuse("distinct symbols and a length of 1 or more")
     return Alphabet(symbols, length, is_faulty=is_faulty)
+
+
+def dump_weights(weights: Mapping[str, Array]) -> bytes:
+    """Write named arrays; the same arrays give the same bytes."""
+    data: bytes = save(dict(sorted(weights.items())))
+    return data
+
+
+def load_weights(data: bytes) -> dict[str, Array]:
+    """Read the result of :func:`dump_weights`; DamagedModelError for other data, or for impossible numbers."""
+    try:
+        weights: dict[str, Array] = load(data)
+    except (SafetensorError, KeyError) as error:  # KeyError: a number type that numpy does not have
+        raise DamagedModelError(f"weights.safetensors cannot be read: {error}. Train again.") from error
+    for name, array in weights.items():
+        if array.dtype != np.float32 or not (np.abs(array) <= _MAX_WEIGHT).all():
+            raise DamagedModelError(f"weights.safetensors: {name[:80]!r} has impossible numbers. Train again.")
+    return weights
