@@ -16,7 +16,6 @@ import numpy as np
 
 from dedup_crawler.evidence import habits
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
-from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language import site_rules
 from dedup_crawler.rules.language.operations import Drop, Star, Unordered
@@ -126,7 +125,6 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "names of links only in the same place": ((site_rules, "names_among", lambda values: set()),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
-    "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),

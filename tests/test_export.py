@@ -97,10 +97,7 @@ def test_a_planted_site_comes_back_whole(models, discarder):
 
 
 def test_verified_on_a_recorded_site(discarder):
-    """
-    Without guards, the package learns of the forum's rules that `page=1` is dropped, and the usual order; it merges
-    all that these merge.
-    """
+    """Without guards, the package learns that `page=1` is dropped, and merges all that the exported rules merge."""
     truth = read_truth(EXAMPLES / "forum.truth.csv.gz")
     urls, numbers = list(truth), {}
     model = make_method("verified").fit(urls, [numbers.setdefault(page, len(numbers)) for page in truth.values()])
@@ -112,7 +109,7 @@ def test_verified_on_a_recorded_site(discarder):
     )
 
     assert (careful.n_said, whole.n_said) == (0, 2)
-    assert "the model leaves URLs with unknown parameters alone" in careful.left_out[0].reason
+    assert "the model leaves new words in the place of titles alone" in careful.left_out[0].reason
     assert merged(discarder(whole), urls) == merged(drops.form, urls)
     assert discarder(whole)(f"{topic}-title?page=1") == f"{topic}-title"
     assert discarder(whole)(f"{topic}-title?page=2") == f"{topic}-title?page=2"

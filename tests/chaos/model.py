@@ -37,10 +37,9 @@ def save_model(site: Site, host: str, folder: Path) -> Path:
     shapes = _shapes(site)
     believed = _believed(site, host, shapes)
     covered = {rule.shape: rule for rule in believed.values() if isinstance(rule, CoverageRule)}
-    keys = frozenset({"v", "id", "sid", "page", "utm"})
-    model.links_ = {host: HostLinks(keys, False, shapes, {}, covered)}
+    model.links_ = {host: HostLinks(False, shapes, {}, covered)}
     rules = [rule for rule in believed.values() if isinstance(rule, Rule)]
-    model.engine_ = RuleEngine(rules, query_keys={host: keys})
+    model.engine_ = RuleEngine(rules)
     model.new_words_ = NewWords(model.engine_, {})
     model.quality_ = model._quality()
     return model.save(folder)

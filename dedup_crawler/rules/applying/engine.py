@@ -8,7 +8,6 @@ of them makes the URL smaller. In all cases, the form of a form is the form itse
 
 from __future__ import annotations
 
-import copy
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -96,9 +95,6 @@ class RuleEngine:
         Rules of any hosts. Of two equally specific rules, the first is tried first.
     maps
         Host -> map that reads its URLs; :data:`KEY_VALUES` by default.
-    query_keys
-        Host -> the query names that its rules know. A URL with another name keeps its own form. By default all names
-        are known.
     n_remembered
         Number of URLs whose forms are remembered. Callers often ask for form and rules of the same URL; learning asks
         for the forms of all URLs several times.
@@ -108,12 +104,10 @@ class RuleEngine:
         self,
         rules: Iterable[AnyRule],
         maps: Mapping[str, UrlMap] | None = None,
-        query_keys: Mapping[str, frozenset[str]] | None = None,
         n_remembered: int = 1,
     ) -> None:
         self.rules = list(rules)
         self.maps = dict(maps or {})
-        self._query_keys = dict(query_keys or {})
         of_host: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
         substrings: dict[str, list[tuple[int, SubstringRule]]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
@@ -143,22 +137,12 @@ class RuleEngine:
         """Form of a URL in normal form, on any host; never raises."""
         return self.trace(url)[0]
 
-    def is_strange(self, url: str) -> bool:
-        """Return True if a URL has query names that the rules of its host do not know."""
-        known = self._query_keys.get(host_of(url))
-        return known is not None and not known.issuperset(query_names(url))
-
     def trace(self, url: str) -> _Trace:
         """Form of *url*, and the numbers of the rules that led to the form, in order."""
         remembered = self._remembered.get(url)
         if remembered is not None:
             return remembered
-        host, names = host_of(url), query_names(url)
-        known = self._query_keys.get(host)
-        if known is not None and not known.issuperset(names):
-            passed, fired, is_settled = [url], list[int](), True
-        else:
-            passed, fired, is_settled = self._walk(url, host, names)
+        passed, fired, is_settled = self._walk(url)
         found = passed[-1], fired
         if not is_settled:
             is_circle = passed[-1] in passed[:-1]
@@ -184,17 +168,10 @@ class RuleEngine:
             found[order_identifier(host_of(url))] = None
         return tuple(found)
 
-    def knowing(self, query_keys: Mapping[str, frozenset[str]]) -> RuleEngine:
-        """The same engine with the query names that its rules know."""
-        engine = copy.copy(self)
-        engine._query_keys = dict(query_keys)
-        engine._remembered = {url: found for url, found in self._remembered.items() if not engine.is_strange(url)}
-        return engine
-
     def without(self, identifiers: Collection[str]) -> RuleEngine:
         """An engine without some of the rules; the others keep their order."""
         kept = self.kept(identifiers)
-        engine = RuleEngine([self.rules[number] for number in kept], self.maps, self._query_keys)
+        engine = RuleEngine([self.rules[number] for number in kept], self.maps)
         engine.identifiers = [self.identifiers[number] for number in kept]
         return engine
 
@@ -204,11 +181,12 @@ class RuleEngine:
 
     def circle(self, url: str) -> list[int]:
         """Numbers of the rules that run in a circle on *url*; empty if there is no circle."""
-        passed, fired, is_settled = self._walk(url, host_of(url), query_names(url))
+        passed, fired, is_settled = self._walk(url)
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
-    def _walk(self, url: str, host: str, names: Sequence[str]) -> tuple[list[str], list[int], bool]:
+    def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
         """Apply rules: the forms in order, the rules between them, and True if no rule fires on the last form."""
+        host, names = host_of(url), query_names(url)
         index, substrings = self._indexes.get(host), self._substrings.get(host)
         start = _start_of_path(url)
         is_sorted = start < 0 or names == sorted(names)

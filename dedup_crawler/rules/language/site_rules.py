@@ -195,8 +195,6 @@ SiteRule = HostAlias | ReferrerRule | CoverageRule
 class HostLinks:
     """Rules about the links of one host."""
 
-    query_keys: frozenset[str]
-    """Query names that enough training URLs have. The rules say nothing about URLs with other names."""
     is_ordered: bool
     """True if the order of the query matters. Then a URL whose query is not sorted keeps its own form."""
     shapes: Shapes
@@ -251,7 +249,6 @@ class HostLinks:
             for rule in self.rules()
         }
         return {
-            "query_keys": sorted(self.query_keys),
             "is_ordered": self.is_ordered,
             "literals": self.shapes.to_json(),
             "referrer_rules": [
@@ -271,7 +268,6 @@ class HostLinks:
         ]
         coverage_rules = [CoverageRule(*_shape_and_counts(entry)) for entry in value["coverage_rules"].values()]
         return cls(
-            frozenset(value["query_keys"].texts()),
             value["is_ordered"].flag(),
             Shapes.from_json(value["literals"]),
             {(rule.referrer, rule.shape): rule for rule in referrer_rules},
@@ -280,7 +276,7 @@ class HostLinks:
         )
 
 
-NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
+NO_LINKS = HostLinks(False, Shapes({}), {}, {})
 """No link rules."""
 
 

@@ -15,12 +15,11 @@ from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
-from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.repeating import repeating_kinds
 from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 from dedup_crawler.urls.link_names import names_of_links
 from dedup_crawler.urls.normal import normal_form
 
@@ -83,7 +82,7 @@ def learn_rules(
 def learn_links(
     crawl: HostCrawl, engine: RuleEngine, belief: Belief
 ) -> tuple[HostLinks, dict[ReferrerRule, Sequence[tuple[int, int]]]]:
-    """Learn the link rules, and the query names and order to which rules apply.
+    """Learn the link rules, and whether the order of queries matters.
 
     Referrer rules also come with their evidence: pairs of a page and a link on it.
     """
@@ -111,7 +110,6 @@ def learn_links(
     order = evidence_of_order(sorted_urls, crawl)
     back = learn_referrer_rules(links, belief)
     found = HostLinks(
-        query_keys=_common_query_keys(crawl.urls),
         is_ordered=order_matters(order),
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in back},
@@ -184,11 +182,6 @@ def _resolved(crawl: HostCrawl, forms: Sequence[str], engine: RuleEngine) -> lis
             page = page_of[form]
         pages.append(page)
     return pages
-
-
-def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
-    counts = Counter(name for url in urls for name in set(query_names(url)))
-    return frozenset(name for name, n in counts.items() if n >= MIN_URLS)
 
 
 def evidence_of_order(forms: Sequence[str], crawl: HostCrawl) -> MergeEvidence:
