@@ -30,7 +30,7 @@ from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls import path_names, site_grammar, value_lists
+from dedup_crawler.urls import path_names, site_grammar
 
 LOST_COSTS = 10
 """Number of fetches that one lost page costs."""
@@ -118,7 +118,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "paths without parameters": ((path_names, "learn_parameters", _none),),
     "paths without named segments": ((path_names, "learn_segments", _none),),
     "queries without semicolons": ((site_grammar, "MIN_URLS", math.inf),),
-    "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
+    "values without lists": ((site_grammar, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", lambda links, belief: {}),),
     "no rules about short lists": ((site_learning, "_of_short_lists", lambda *_: None),),

@@ -14,7 +14,7 @@ import pytest
 
 from dedup_crawler.methods import Referrer, make_method
 from dedup_crawler.methods.wrapped import without
-from dedup_crawler.urls.linked_on import MAX_LINKS, MAX_PAGES, LinkedOn
+from dedup_crawler.urls.page_links import MAX_LINKS, MAX_PAGES, LinkedOn
 from live_site import Site, walk
 from test_faults_exploration import SLOWLY, status
 

@@ -19,8 +19,8 @@ from dedup_crawler.methods.model.training_history import NO_HISTORY, TrainingHis
 from dedup_crawler.networks.weights import n_parameters
 from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import Shape
-from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.page_links import NamesOf, not_known
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.urls.linked_on import LinkedOn
 from dedup_crawler.urls.normal import normal_form
+from dedup_crawler.urls.page_links import LinkedOn
 
 
 def is_missing(

@@ -21,7 +21,7 @@ class Referrer:
     form: str
     """Canonical form of the page."""
     link_names: frozenset[str] | None = None
-    """Names in all links of the page (:mod:`dedup_crawler.urls.link_names`); None if not known: then rules
+    """Names in all links of the page (:mod:`dedup_crawler.urls.page_links`); None if not known: then rules
     about short lists say nothing."""
 
 

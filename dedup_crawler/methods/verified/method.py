@@ -30,8 +30,8 @@ from dedup_crawler.rules.language.sentences import (
 from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule, Shape
 from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, expected_lost
-from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.page_links import NamesOf, not_known
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"

@@ -171,7 +171,7 @@ class ReferrerRule:
     """Evidence in pages that hold such links."""
     n_urls: int
     unless: str = ""
-    """Name in links (:mod:`dedup_crawler.urls.link_names`); empty for a rule about all such pages."""
+    """Name in links (:mod:`dedup_crawler.urls.page_links`); empty for a rule about all such pages."""
 
     def holds_on(self, link_names: Set[str] | None) -> bool:
         """Return True if the rule applies to a page with these names in its links (None: not known)."""

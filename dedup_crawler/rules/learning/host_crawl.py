@@ -20,8 +20,8 @@ from dedup_crawler.rules.learning.repeating import repeating_kinds
 from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES
-from dedup_crawler.urls.link_names import names_of_links
 from dedup_crawler.urls.normal import normal_form
+from dedup_crawler.urls.page_links import names_of_links
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""

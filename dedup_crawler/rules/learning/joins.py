@@ -29,7 +29,7 @@ from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns, item_hash
 from dedup_crawler.rules.miners.mapped_crawl import STRUCTURE, pair_operations
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues
-from dedup_crawler.urls.tokens import different_starts
+from dedup_crawler.urls.templates import different_starts
 
 MIN_PAGES = 8
 """Smallest number of pages (or examples) behind a proposal."""
