@@ -19,12 +19,10 @@ from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language import site_rules
 from dedup_crawler.rules.language.operations import Drop, Star, Unordered
-from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
+from dedup_crawler.rules.learning import contexts, host_crawl, proposers, site_learning, trials, verified_rules
 from dedup_crawler.rules.learning import hypotheses as hypothesis_makers
-from dedup_crawler.rules.learning import site_rules as site_learning
 from dedup_crawler.rules.learning.belief import expected_lost
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch

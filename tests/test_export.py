@@ -18,13 +18,11 @@ from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.evidence_file import EvidenceFile, evidence_path, write_evidence
 from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.export.discarder import to_discarder
-from dedup_crawler.rules.export.model_rules import ModelRules
+from dedup_crawler.rules.exchange.exports import ModelRules, to_discarder
+from dedup_crawler.rules.exchange.static_rules import StaticLayer, rules_of
 from dedup_crawler.rules.language.matchers import ANY, Literal, NoneOf, OfClass, OneOf
 from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Set
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import SubstringRule
-from dedup_crawler.rules.static_rules.layer import StaticLayer, rules_of
+from dedup_crawler.rules.language.rule import Rule, SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from export_strategies import any_rules, plain_urls
 from planted_forum import forum

@@ -16,7 +16,7 @@ from dedup_crawler.json_values import read_json_file
 from dedup_crawler.live.requests.late import SAMPLED
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.rules.learning.belief import UNKNOWN
-from dedup_crawler.rules.learning.repeating import MAX_ALONE, MIN_URLS, repeating_kinds
+from dedup_crawler.rules.learning.host_crawl import MAX_ALONE, MIN_URLS, repeating_kinds
 from killing import stop_after
 from live_site import Answer, Crawl, Site, walk
 from test_faults_exploration import status

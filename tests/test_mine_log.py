@@ -13,7 +13,7 @@ from command_line import run
 from dedup_crawler.evaluation.log_mining import SiteValidator
 from dedup_crawler.methods import load_model
 from dedup_crawler.pages.fetcher import PoliteFetcher
-from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.language.rule import SubstringRule
 from live_site import Answer, Site
 from tests import fork_server
 

@@ -14,7 +14,7 @@ from costs import at_most
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.wrapped import StaticFront, without
-from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files, rules_of
+from dedup_crawler.rules.exchange.static_rules import StaticLayer, read_rule_files, rules_of
 from dedup_crawler.urls.normal import normal_form
 from live_site import Site, walk
 from planted_site import HOST, session_ids

@@ -30,7 +30,7 @@ from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.opening import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
 from dedup_crawler.live.telling.drop_report import DropReport
-from dedup_crawler.rules.static_rules.layer import read_rule_files
+from dedup_crawler.rules.exchange.static_rules import read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import LinkedOn, names_in
 

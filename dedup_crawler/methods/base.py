@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dedup_crawler.evidence.comparing import PageEvidence
     from dedup_crawler.evidence.site_text import SiteText
-    from dedup_crawler.rules.export.model_rules import ModelRules
+    from dedup_crawler.rules.exchange.exports import ModelRules
 
 
 class Canonicalizer(SavedModel):

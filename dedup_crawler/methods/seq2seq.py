@@ -37,7 +37,7 @@ from dedup_crawler.methods.model.training_history import (
     history_to_json,
 )
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
-from dedup_crawler.rules.language.rule_files import translation_identifier
+from dedup_crawler.rules.language.identifiers import translation_identifier
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, Refusal
 from dedup_crawler.rules.miners.targets import Rank, TemplatedUrl, cluster_targets, global_targets
 from dedup_crawler.urls.templates import (

@@ -26,6 +26,12 @@ MAX_LINKS = 10_000
 """Most different links of a page that are read, in a tenth of a second or so."""
 MAX_NAMES = 500
 """Most names of a page that are kept: a page may be made to fill the memory."""
+MAX_KNOWN = 50_000
+"""Most links whose pages are known; the oldest are forgotten first."""
+MAX_PAGES = 8
+"""Most pages that are known of one link, such as one in the menu of all pages: the first ones."""
+MAX_SETS = 1_000
+"""Most different sets of names that are kept once for all pages."""
 _HREF = re.compile(rb"""href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*))""", re.IGNORECASE)
 _BASE = re.compile(rb"<base\s", re.IGNORECASE)
 _MAY_HAVE_NAME = re.compile(r"[?0-9]")
@@ -104,19 +110,10 @@ def _joined(page: str, link: str) -> str:
     return ""
 
 
-MAX_LINKS = 50_000
-"""Most links whose pages are known; the oldest are forgotten first."""
-MAX_PAGES = 8
-"""Most pages that are known of one link, such as one in the menu of all pages: the first ones."""
-
-MAX_SETS = 1_000
-"""Most different sets of names that are kept once for all pages."""
-
-
 class LinkedOn:
     """URL of a link -> URLs of the first pages that hold it; and page -> names in its links. Bounded."""
 
-    def __init__(self, max_links: int = MAX_LINKS) -> None:
+    def __init__(self, max_links: int = MAX_KNOWN) -> None:
         self._max_links = max_links
         self._pages: dict[str, tuple[str, ...]] = {}
         self._numbers: dict[str, int] = {}  # pages whose links were seen, numbered

@@ -29,6 +29,12 @@ _DELIMITERS = (",", "+", "|", "%2C", "%20", "%7C")
 _MAX_ELEMENTS = 20
 _MAX_PARTS = 20  # longer queries teach nothing: a stranger may write thousands of parts
 _MAX_NAMES = 100
+MIN_URLS = 8
+"""A site separates query names by semicolons if at least this many queries do, and more than use ``&``."""
+_MARK = ";"
+_NAME = r"[A-Za-z0-9._~\-]+"
+_IS_LIST = re.compile(rf"{_NAME}=[^;&]*(?:;{_NAME}=[^;&]*)+", re.ASCII).fullmatch
+_EXCHANGED = str.maketrans("&;", ";&")
 
 
 def learn_lists(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -100,14 +106,6 @@ def write_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
                 written.append((known, elements[known]))
             elements[known].append(value)
     return [f"{name}={lists[name].join(values)}" if name else values[0] for name, values in written]
-
-
-MIN_URLS = 8
-"""A site separates query names by semicolons if at least this many queries do, and more than use ``&``."""
-_MARK = ";"
-_NAME = r"[A-Za-z0-9._~\-]+"
-_IS_LIST = re.compile(rf"{_NAME}=[^;&]*(?:;{_NAME}=[^;&]*)+", re.ASCII).fullmatch
-_EXCHANGED = str.maketrans("&;", ";&")
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,20 @@ _DEEP = re.compile(r"([/?=&.;\-_,:+~])")
 _ORIGIN = re.compile(r"[^/?]*://[^/?]*")
 _DYNAMIC_DELIMITERS = frozenset("?=&.;")
 _DEEP_DELIMITERS = _DYNAMIC_DELIMITERS | frozenset("-_,:+~")
+PLACEHOLDER = re.compile(r"<[a-z]+([0-9]+)>")
+is_always_argument = re.compile(
+    r"[0-9]+|(?=[a-f]*[0-9])[0-9a-f]{8,}|(?=[A-F]*[0-9])[0-9A-F]{8,}"
+    r"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
+    re.ASCII,
+).fullmatch
+_IN_TOKEN = re.compile(r"([-_,:+~])")
+_LITERAL, _RUN, _PATH = "literal", "any", "path"
+_MAX_REMEMBERED = 50_000  # tokens whose pieces are remembered
+_MIN_URLS = 5  # a function token is in at least this many URLs: 1 % of fifty URLs would be half a URL
+Template = str
+Arguments = tuple[str, ...]
+_Piece = tuple[str, str, str]
+"""Text; kind (``literal``, or the name of its placeholder); the delimiter behind it."""
 
 
 def split(url: str, *, deep: bool = False) -> list[str]:
@@ -109,23 +123,6 @@ def different_starts(one: str, other: str) -> tuple[str, str]:
 
 def _ends_in_word(rest: str, n: int) -> bool:
     return n < len(rest) and rest[len(rest) - n - 1].isalnum()
-
-
-PLACEHOLDER = re.compile(r"<[a-z]+([0-9]+)>")
-is_always_argument = re.compile(
-    r"[0-9]+|(?=[a-f]*[0-9])[0-9a-f]{8,}|(?=[A-F]*[0-9])[0-9A-F]{8,}"
-    r"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
-    re.ASCII,
-).fullmatch
-_IN_TOKEN = re.compile(r"([-_,:+~])")
-_LITERAL, _RUN, _PATH = "literal", "any", "path"
-_MAX_REMEMBERED = 50_000  # tokens whose pieces are remembered
-_MIN_URLS = 5  # a function token is in at least this many URLs: 1 % of fifty URLs would be half a URL
-
-Template = str
-Arguments = tuple[str, ...]
-_Piece = tuple[str, str, str]
-"""Text; kind (``literal``, or the name of its placeholder); the delimiter behind it."""
 
 
 @dataclass(frozen=True)

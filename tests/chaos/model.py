@@ -8,10 +8,10 @@ from dedup_crawler.methods import make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
+from dedup_crawler.rules.language.identifiers import rule_identifier, site_identifier
 from dedup_crawler.rules.language.matchers import ANY, Literal
 from dedup_crawler.rules.language.operations import Drop, Operation, Star
 from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import rule_identifier, site_identifier
 from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import NamedTuple
 
-from dedup_crawler.rules.language.candidates import is_value
+from dedup_crawler.rules.language.identifiers import is_value
 
 MAX_SETS = 10_000
 """Sets of rules that are counted separately; drops by later sets are counted without rules."""

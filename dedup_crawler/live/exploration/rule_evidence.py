@@ -34,7 +34,7 @@ from dedup_crawler.live.exploration.rule_life import (
 )
 from dedup_crawler.live.exploration.value_tests import ValueTests
 from dedup_crawler.methods.model.evidence_file import RuleCounts
-from dedup_crawler.rules.language.candidates import as_candidate, is_value, rule_of
+from dedup_crawler.rules.language.identifiers import as_candidate, is_value, rule_of
 from dedup_crawler.rules.learning.belief import expected_error
 
 MIN_ERROR = 0.02

@@ -2,7 +2,7 @@
 
 Drops with a new value wait for a right test of that value, until as many values were right as training asks of a rule
 about any value. The first wrong value is switched off, and from then on every value needs its test. The second one
-switches off the candidate (:mod:`dedup_crawler.rules.language.candidates`).
+switches off the candidate (:mod:`dedup_crawler.rules.language.identifiers`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE, Life
-from dedup_crawler.rules.language.candidates import rule_of
+from dedup_crawler.rules.language.identifiers import rule_of
 from dedup_crawler.rules.learning.belief import FEW_VALUES
 
 MAX_VALUES = 20

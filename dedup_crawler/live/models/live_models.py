@@ -21,8 +21,13 @@ from dedup_crawler.methods.model.evidence_file import (
     write_evidence,
 )
 from dedup_crawler.methods.wrapped import without
-from dedup_crawler.rules.language.candidates import is_value, rule_of
-from dedup_crawler.rules.language.rule_files import effect_identifier, order_identifier, rule_identifier
+from dedup_crawler.rules.language.identifiers import (
+    effect_identifier,
+    is_value,
+    order_identifier,
+    rule_identifier,
+    rule_of,
+)
 from dedup_crawler.urls.normal import host_of, normal_form
 
 

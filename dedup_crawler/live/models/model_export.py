@@ -9,8 +9,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model.evidence_file import evidence_for, evidence_path, read_evidence
 from dedup_crawler.methods.wrapped import StaticFront
-from dedup_crawler.rules.export.discarder import to_discarder
-from dedup_crawler.rules.export.model_rules import Export, to_table
+from dedup_crawler.rules.exchange.exports import Export, to_discarder, to_table
 
 _STATIC_NOTE = "the file does not contain the static rules in front of the model, and ignores their effect"
 FORMATS = ("duplicate-url-discarder", "table")

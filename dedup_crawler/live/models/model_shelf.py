@@ -15,7 +15,7 @@ from dedup_crawler.errors import DedupError, ModelError
 from dedup_crawler.methods import Canonicalizer, load_model
 from dedup_crawler.methods.model.folder import DESCRIPTION, folder_name
 from dedup_crawler.methods.wrapped import StaticFront
-from dedup_crawler.rules.static_rules.layer import StaticLayer
+from dedup_crawler.rules.exchange.static_rules import StaticLayer
 
 logger = logging.getLogger(__name__)
 

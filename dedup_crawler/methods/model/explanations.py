@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypedDict
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule_files import order_identifier, site_identifier
+from dedup_crawler.rules.language.identifiers import order_identifier, site_identifier
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.site_rules import SiteRule
-from dedup_crawler.rules.language.substring_rule import AnyRule
 
 
 @dataclass(frozen=True, slots=True)

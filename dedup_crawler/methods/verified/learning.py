@@ -10,12 +10,12 @@ from typing import NamedTuple
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.reading import Reading
-from dedup_crawler.rules.language.rule_files import site_identifier
+from dedup_crawler.rules.language.identifiers import site_identifier
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.site_rules import HostLinks, SiteRule
-from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import UNKNOWN, Belief, Risk
 from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
-from dedup_crawler.rules.learning.site_rules import learn_host_aliases
+from dedup_crawler.rules.learning.site_learning import learn_host_aliases
 from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
 
 _N_REMEMBERED = 50_000  # URLs whose forms are remembered while a model is learnt

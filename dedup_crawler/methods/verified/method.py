@@ -17,9 +17,16 @@ from dedup_crawler.methods.verified.site_habits import site_text_with_habits
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
-from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.language.candidates import as_candidate, removed_values, rule_of
-from dedup_crawler.rules.language.rule_files import rule_identifier, rules_from_json, rules_to_json, site_identifier
+from dedup_crawler.rules.exchange.exports import LeftOut, ModelRules
+from dedup_crawler.rules.language.identifiers import (
+    as_candidate,
+    removed_values,
+    rule_identifier,
+    rule_of,
+    site_identifier,
+)
+from dedup_crawler.rules.language.rule import AnyRule
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.sentences import (
     Refusal,
     refusals_from_json,
@@ -28,7 +35,6 @@ from dedup_crawler.rules.language.sentences import (
     sentence_of,
 )
 from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule, Shape
-from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, expected_lost
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import NamesOf, not_known
@@ -133,7 +139,7 @@ class Verified(Canonicalizer):
         return engine
 
     def with_candidates(self) -> Canonicalizer:
-        """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.candidates`)."""
+        """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.identifiers`)."""
         if not self.candidates_:
             return self
         whole = copy.copy(self)
@@ -184,7 +190,7 @@ class Verified(Canonicalizer):
         return next(last, found[0] if found else None)
 
     def repeating_kind(self, url: str) -> Shape | None:
-        """The kind of *url*, if it mostly repeats pages (:mod:`dedup_crawler.rules.learning.repeating`)."""
+        """The kind of *url*, if it mostly repeats pages (:mod:`dedup_crawler.rules.learning.host_crawl`)."""
         read = self.reading_.read(url)
         return self._links_of(read).repeating_kind(read)
 

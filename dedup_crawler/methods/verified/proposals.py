@@ -1,8 +1,8 @@
 """Proposals of a trained model of another method, in the rule language.
 
 Most rules are taken as they are. Translations, and rules about pieces of values, are applied to the training URLs, and
-the results are turned into rules (:mod:`dedup_crawler.rules.learning.joins`). The evidence of the other model is not
-used: ``verified`` judges every proposal itself.
+the results are turned into rules (:mod:`dedup_crawler.rules.learning.proposers`). The evidence of the other model is
+not used: ``verified`` judges every proposal itself.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.model.folder import ModelFiles, method_of, read_model
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.translations import TranslationTable
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.rule_files import rules_from_json
-from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning.joins import rules_of_examples
+from dedup_crawler.rules.learning.proposers import rules_of_examples
 from dedup_crawler.urls.keyvalue import UrlMap
 from dedup_crawler.urls.templates import Templater
 

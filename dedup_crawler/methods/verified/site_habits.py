@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dedup_crawler.rules.language.candidates import rule_of
+from dedup_crawler.rules.language.identifiers import rule_of
 
 if TYPE_CHECKING:
     from dedup_crawler.evidence.comparing import PageEvidence

@@ -14,11 +14,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
 
+from dedup_crawler.rules.language.identifiers import order_identifier, rule_identifier
 from dedup_crawler.rules.language.matchers import few_values
 from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Set, Shorten, Spaces, Star
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import order_identifier, rule_identifier
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringIndex, SubstringRule
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, query_names
 from dedup_crawler.urls.normal import host_of, normal_form
 

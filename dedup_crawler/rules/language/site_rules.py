@@ -1,6 +1,6 @@
 """Rules about a whole site, not about single URLs: host aliases, referrer rules and coverage rules.
 
-:mod:`dedup_crawler.rules.learning.site_rules` learns them. The link rules of a host are tables to look them up, and
+:mod:`dedup_crawler.rules.learning.site_learning` learns them. The link rules of a host are tables to look them up, and
 JSON that a person can read (``links.json``).
 
 Link rules speak of the *shape* of a URL: its map, with ``*`` for the values that tell pages apart.
@@ -201,7 +201,7 @@ class HostLinks:
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
     repeating: frozenset[Shape] = frozenset()
-    """Kinds that mostly repeat pages of others (:mod:`dedup_crawler.rules.learning.repeating`): shapes, query names."""
+    """Kinds that mostly repeat pages of others (``repeating_kinds`` of ``host_crawl.py``): shapes, query names."""
 
     def rules(self) -> list[ReferrerRule | CoverageRule]:
         """All rules of the host."""

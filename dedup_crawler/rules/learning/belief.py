@@ -19,9 +19,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.site_rules import SiteRule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import AnyRule
 
 UNKNOWN = -1
 """Cluster number of a URL whose page is not known."""

@@ -16,8 +16,7 @@ import xxhash
 
 from dedup_crawler.rules.applying.engine import RuleIndex
 from dedup_crawler.rules.language.matchers import ANY
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringIndex, SubstringRule
 from dedup_crawler.rules.learning.belief import UNKNOWN, PairJudge
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, values_of
 

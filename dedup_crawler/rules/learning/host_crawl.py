@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Shape, Shapes, query_shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.proposers import proposals
-from dedup_crawler.rules.learning.repeating import repeating_kinds
-from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.learning.site_learning import Links, evenly, learn_coverage_rules, learn_referrer_rules
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from dedup_crawler.urls.normal import normal_form
@@ -31,6 +30,10 @@ MAX_READ = 30
 """Most pages of a kind that are searched for links, of those that other URLs show, and of others."""
 MAX_WRONG = 0.1
 """Largest share (0-1) of wrong groups with which the order of queries does not matter."""
+MIN_REPEATING = 5
+"""Smallest number of URLs of a kind that is judged."""
+MAX_ALONE = 1 / 3
+"""Largest share (0-1) of the URLs of a kind that repeats, for the pages that no other kind shows."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,44 @@ def _repeating(crawl: HostCrawl, shapes: Sequence[Shape]) -> frozenset[Shape]:
     leads_on = [target is not None for target in crawl.targets]
     of_query = list(map(query_shape, crawl.urls))
     return repeating_kinds(shapes, pages, leads_on) | repeating_kinds(of_query, pages, leads_on)
+
+
+def repeating_kinds(kinds: Sequence[Shape], alike: Sequence[int], leads_on: Sequence[bool]) -> frozenset[Shape]:
+    """Find the kinds of URLs that mostly repeat pages which other URLs show.
+
+    Nothing is dropped for that. A crawl that learns fetches such URLs last, when it knows most about them: until then a
+    rule may be believed that spares their fetches. So similar pages are enough here, where rules must be proved. A kind
+    is a shape, or all URLs with the same query names: ``?sort=`` mostly means the same in all sections of a site.
+
+    A page that only repeating kinds show is no repetition.
+
+    Of two kinds that show the same pages, only one repeats: the one of which more URLs redirect, because the page is at
+    the target; else the one of more URLs.
+
+    Parameters
+    ----------
+    kinds, alike, leads_on
+        Kind of each URL, empty for none; a number for pages that are probably the same, UNKNOWN for none; and True for
+        redirects.
+    """
+    n_urls: dict[Shape, int] = defaultdict(int)
+    n_redirects: dict[Shape, int] = defaultdict(int)
+    pages_of: dict[Shape, set[int]] = defaultdict(set)
+    kinds_of: dict[int, set[Shape]] = defaultdict(set)
+    for kind, page, is_redirect in zip(kinds, alike, leads_on, strict=True):
+        if page != UNKNOWN:
+            n_urls[kind] += 1
+            n_redirects[kind] += is_redirect
+            pages_of[kind].add(page)
+            kinds_of[page].add(kind)
+    found: set[Shape] = set()
+    share = {kind: n_redirects[kind] / n for kind, n in n_urls.items()}
+    for kind in sorted(filter(None, n_urls), key=lambda kind: (-share[kind], -n_urls[kind], kind)):
+        if n_urls[kind] >= MIN_REPEATING:
+            n_alone = sum(kinds_of[page] <= found | {kind} for page in pages_of[kind])
+            if n_alone <= MAX_ALONE * n_urls[kind]:
+                found.add(kind)
+    return frozenset(found)
 
 
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:

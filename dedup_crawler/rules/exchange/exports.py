@@ -1,10 +1,10 @@
-"""Writes rules in the JSON of duplicate-url-discarder, which can only drop query parameters.
+"""Writes rules for other programs: as a plain table, and in the JSON of duplicate-url-discarder.
 
-That program applies its rules once, in no particular order. So a rule is written only if the order does not matter: the
-other rules of its host neither change the keys that it looks at nor look at the parameters that it drops, and the rules
-of the host give the same result in any order.
+That program can only drop query parameters. It applies its rules once, in no particular order. So a rule is written
+only if the order does not matter: the other rules of its host neither change the keys that it looks at nor look at the
+parameters that it drops, and the rules of the host give the same result in any order.
 
-The patterns (of the package url-matcher) ignore letter case. A repeated parameter matches if one of its values does. A
+Its patterns (of the package url-matcher) ignore letter case. A repeated parameter matches if one of its values does. A
 pattern for a host also matches the host with ``www.`` in front, with any character for the dot. The context of a rule
 becomes ``include`` patterns if they are exact, and otherwise ``exclude`` patterns that are rather too wide.
 """
@@ -15,17 +15,18 @@ import json
 import re
 import string
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
-from dedup_crawler.rules.export.order import EXTENSION, commute
+from dedup_crawler.rules.exchange.order import EXTENSION, commute
+from dedup_crawler.rules.language.identifiers import rule_identifier
 from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, few_values
 from dedup_crawler.rules.language.operations import Drop
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import rule_identifier
+from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.language.sentences import sentence_of
-from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.urls.keyvalue import UrlMap
 
+COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 NOTE = (
     "duplicate-url-discarder ignores the letter case of paths and values, decodes percent-encoded characters, and does "
     "not tell repeated, empty and bare parameters from others: on such URLs it may merge more than the model does"
@@ -39,6 +40,54 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~;:=@!$'(),/\-]*").fullmatch
 _PLAIN_PART = re.compile(r"[A-Za-z0-9._~!$'(),:@=+\-]+").fullmatch
 _ENDS_LIKE_A_FILE = re.compile(r".+\.[A-Za-z0-9]{1,8}").fullmatch
 _LOOKALIKES = tuple(f"www{character}" for character in ".-_~" + string.digits + string.ascii_lowercase)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A rule that is not in the exported file."""
+
+    sentence: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file in the format of another program."""
+
+    text: str
+    n_said: int
+    """Number of rules in the file."""
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Limits of the format, for the user."""
+
+
+@dataclass(frozen=True)
+class ModelRules:
+    """The rules of a fitted model, and everything else that decides about its forms."""
+
+    rules: Sequence[AnyRule]
+    """Rules in the order of the engine."""
+    maps: Mapping[str, UrlMap] = field(default_factory=dict)
+    """Host -> map that reads its URLs, if it is not the usual one."""
+    unsayable: Mapping[str, str] = field(default_factory=dict)
+    """Host -> why no other program can apply its rules."""
+    guards: Mapping[str, str] = field(default_factory=dict)
+    """Host -> description of the URLs that keep their own form whatever the rules say; no format can express it."""
+    others: Sequence[LeftOut] = ()
+    """Knowledge of the model that is not a rule about single URLs."""
+
+
+def to_table(
+    sentences: Mapping[str, str], evidence: Mapping[str, tuple[int, int]], switched_off: Collection[str] = ()
+) -> Export:
+    """Write all rules of a model of any method as a table with tabs between the columns."""
+    lines = ["\t".join(COLUMNS)]
+    for known, sentence in sentences.items():
+        n_groups, n_wrong = evidence.get(known, (0, 0))
+        cells = (known, str(n_groups), str(n_wrong), "yes" if known in switched_off else "", " ".join(sentence.split()))
+        lines.append("\t".join(cells))
+    return Export("\n".join(lines) + "\n", len(sentences))
 
 
 class _UnsayableError(Exception):
