@@ -120,16 +120,6 @@ class SiteGrammar:
     """True if ``;`` separates the names of a query, and ``&`` is part of a value."""
     lists: Mapping[str, str] = field(default_factory=dict)
     """Query name -> delimiter between the elements of its values."""
-    _signs: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    """Texts, one of which is in every URL that :meth:`read` changes. Most URLs have none of them."""
-
-    def __post_init__(self) -> None:
-        signs = [_MARK]
-        signs += ["("] if path_names.ENCLOSED in self.parameters else []
-        signs += ["&"] if self.has_semicolons else []
-        signs += [f"/{name}" for name in self.segments]
-        signs += [f"{name}=" for name in self.lists if name[:1] != _MARK]
-        object.__setattr__(self, "_signs", tuple(signs) if self else ())
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> SiteGrammar:
@@ -158,10 +148,7 @@ class SiteGrammar:
         >>> SiteGrammar(("jsessionid",)).read("http://a.example/item/3;jsessionid=A1B2?x=1")
         'http://a.example/item/3?;jsessionid=A1B2&x=1'
         """
-        for sign in self._signs:
-            if sign in url:
-                break
-        else:
+        if not self:
             return url
         start, path, query = _taken_apart(url)
         if query is not None and self.has_semicolons:

@@ -18,10 +18,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from dedup_crawler.rules.exchange.order import EXTENSION, commute
 from dedup_crawler.rules.language.identifiers import rule_identifier
 from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, few_values
-from dedup_crawler.rules.language.operations import Drop
+from dedup_crawler.rules.language.operations import Copy, Drop, Edit, Operation, Set, Star
 from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.urls.keyvalue import UrlMap
@@ -38,7 +37,10 @@ _LENGTHS = tuple(map(str, range(1, 11)))  # lengths of paths that are written pa
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._~\-]+").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~;:=@!$'(),/\-]*").fullmatch
 _PLAIN_PART = re.compile(r"[A-Za-z0-9._~!$'(),:@=+\-]+").fullmatch
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}").fullmatch
+_SET_PLAINLY = re.compile(r"[A-Za-z0-9_~\-]+").fullmatch
 _ENDS_LIKE_A_FILE = re.compile(r".+\.[A-Za-z0-9]{1,8}").fullmatch
+_PATH = "path"  # stands for all keys of the path: a change of one key may change how the others are read
 _LOOKALIKES = tuple(f"www{character}" for character in ".-_~" + string.digits + string.ascii_lowercase)
 
 
@@ -151,8 +153,50 @@ def _check_order(of_host: Sequence[AnyRule]) -> None:
     if len(operations) > _MAX_FIRINGS:
         raise _UnsayableError(f"more than {_MAX_FIRINGS} rules of its host may meet on one URL")
     for one, other in combinations(rules, 2):
-        if not commute(one, other, rules):
+        if not _commute(one, other):
             raise _UnsayableError(f"the order of two rules of its host may matter ({one}; {other})")
+
+
+def _commute(one: Rule, other: Rule) -> bool:
+    """Return True if two rules of a host surely give the same result on all plain URLs, whichever is applied first."""
+    ours, theirs = _changed(one), _changed(other)
+    if ours is None or theirs is None:
+        return False
+    if one.transformation == other.transformation:
+        return True
+    return not _overlap(ours, other.spoken()) and not _overlap(theirs, one.spoken())
+
+
+def _changed(rule: Rule) -> frozenset[str] | None:
+    """Keys that a rule may change on plain URLs; None if its result may be read as any keys."""
+    changed: set[str] = set()
+    for key, operation in rule.transformation.items():
+        if not _is_plain_change(key, operation, rule):
+            return None
+        if key.startswith("path["):
+            changed |= {key, "ext"}  # the new value may end like a file name
+        else:
+            is_path = key == "ext" or (key == "slash" and isinstance(operation, Set))
+            changed.add(_PATH if is_path else key.partition("#")[0])
+    return frozenset(changed)
+
+
+def _is_plain_change(key: str, operation: Operation, rule: Rule) -> bool:
+    if key in ("path.length", "root") or isinstance(operation, Copy) or "@" in key:
+        return False
+    if key.startswith("path["):
+        is_there = key in rule.context or isinstance(operation, (Edit, Star))
+        if isinstance(operation, Drop) or not is_there:
+            return False
+    if isinstance(operation, Set) and key not in ("slash", "scheme"):
+        return (_EXTENSION if key == "ext" else _SET_PLAINLY)(operation.value or "") is not None
+    return True
+
+
+def _overlap(changed: Collection[str], spoken: Collection[str]) -> bool:
+    keys = {key.partition("#")[0] for key in spoken}
+    is_path = any(key.startswith(("path", "ext", "slash")) for key in keys)
+    return not keys.isdisjoint(changed) or (_PATH in changed and is_path)
 
 
 def _patterns(rule: Rule) -> tuple[list[str], list[str]]:
@@ -216,7 +260,7 @@ def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str
     if extensions is None or n_parts < 1 or any(place >= n_parts for place in parts):
         raise _UnsayableError("the format cannot express its condition on the path")
     slots = [few_values(parts.get(place, ANY)) for place in range(n_parts)]
-    ends = [each or "" for each in extensions if not each or EXTENSION(each)]
+    ends = [each or "" for each in extensions if not each or _EXTENSION(each)]
     slashes, unwanted = ["/"] if "slash" in rule.context else ["", "/"], []
     if None in slots:
         if "slash" in rule.context:

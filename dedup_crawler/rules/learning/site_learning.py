@@ -60,8 +60,8 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
     evidence = {}
     for (one, other), found in sorted(met.items()):
         judged = MergeEvidence(*_counted(found))
-        may_hold = belief.may_hold(judged.n_groups, judged.n_wrong)
-        if may_hold and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
+        holds = belief.holds(judged.n_groups, judged.n_wrong)
+        if holds and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
             evidence[one, other] = judged
     return _to_shortest(evidence)
 
@@ -262,7 +262,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
             alone = {page for page in pages if not _is_elsewhere(ways_to[page], shape, gone)}
             n_errors = len(alone.intersection(links.errors))  # no evidence: skipping them loses no page
             evidence = MergeEvidence(len(pages) - n_errors, len(alone) - n_errors)
-            if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
+            if is_covered := belief.holds(evidence.n_groups, evidence.n_wrong, STRICTER):
                 break
         rule = CoverageRule(shape, evidence, n_urls)
         doubt = "other pages are mostly found through its links" if is_covered and _leads_further(links, shape) else ""
