@@ -114,10 +114,6 @@ class UrlMap:
             query.sort(key=lambda entry: entry[:2])
         return f"{path}?{'&'.join([name if value is None else f'{name}={value}' for name, _, value in query])}"
 
-    def is_whole(self, key: str) -> bool:
-        """Return True if the values of *key* are not cut."""
-        return key not in self.cuts
-
     def needed_by(self, keys: Collection[str]) -> UrlMap:
         """The map with only those cuts whose pieces are among *keys*; reading is faster with few cuts."""
         return UrlMap({key: cut for key, cut in self.cuts.items() if any(k.startswith(f"{key}@") for k in keys)})
@@ -202,16 +198,6 @@ def query_names(url: str) -> list[str]:
     """
     query = url.partition("?")[2]
     return [part.partition("=")[0] for part in query.split("&")] if query else []
-
-
-def is_sorted(url: str) -> bool:
-    """Return True if the query of *url* is sorted as :meth:`UrlMap.write` sorts it.
-
-    >>> is_sorted("/?a=2&a=1&b"), is_sorted("/?b&a=1")
-    (True, False)
-    """
-    names = query_names(url)
-    return names == sorted(names)
 
 
 def is_other_query_order(url: str, form: str) -> bool:

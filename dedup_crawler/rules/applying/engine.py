@@ -73,17 +73,10 @@ class RuleIndex:
 
 
 class RuleEngine:
-    """Gives URLs their canonical forms.
+    """Gives URLs their canonical forms by *rules* of any hosts; of two equally specific ones, the first is tried first.
 
-    Parameters
-    ----------
-    rules
-        Rules of any hosts. Of two equally specific rules, the first is tried first.
-    maps
-        Host -> map that reads its URLs; :data:`KEY_VALUES` by default.
-    n_remembered
-        Number of URLs whose forms are remembered. Callers often ask for form and rules of the same URL; learning asks
-        for the forms of all URLs several times.
+    *maps* holds the map that reads the URLs of a host, if it is not the usual one. The forms of *n_remembered* URLs are
+    remembered: callers often ask for form and rules of the same URL, and learning asks for all forms several times.
     """
 
     def __init__(

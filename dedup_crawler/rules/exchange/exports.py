@@ -23,7 +23,7 @@ from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf,
 from dedup_crawler.rules.language.operations import Copy, Drop, Edit, Operation, Set, Star
 from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.language.sentences import sentence_of
-from dedup_crawler.urls.keyvalue import UrlMap
+from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap
 
 COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 NOTE = (
@@ -130,8 +130,8 @@ def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, wi
         raise _UnsayableError(f"{model.guards[rule.host]}, which the format cannot express")
     if rule.host in model.unsayable:
         raise _UnsayableError(model.unsayable[rule.host])
-    url_map = model.maps.get(rule.host)
-    if any("@" in key or not (url_map is None or url_map.is_whole(key)) for key in rule.spoken()):
+    cuts = model.maps.get(rule.host, KEY_VALUES).cuts
+    if any("@" in key or key in cuts for key in rule.spoken()):
         raise _UnsayableError("it is about pieces of values")
     if any("#" in key for key in rule.required()):
         raise _UnsayableError("it is about parameters that occur more than once")

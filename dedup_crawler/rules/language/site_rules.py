@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.operations import STAR
 from dedup_crawler.rules.language.statistics import MergeEvidence, merge_evidence_of
-from dedup_crawler.urls.keyvalue import KEY_VALUES, is_sorted, values_of
+from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names, values_of
 
 MIN_URLS = 8
 """Smallest number of URLs with a value that stays in shapes."""
@@ -66,10 +66,9 @@ class Shapes:
     def of(self, url: str) -> Shape:
         """Shape of a URL in normal form."""
         shape = self._known.get(url)
-        if shape is not None:
-            return shape
-        shape = self._shape_of(url)
-        remember(self._known, url, shape)
+        if shape is None:
+            shape = self._written(values_of(url), ())
+            remember(self._known, url, shape)
         return shape
 
     def of_link(self, page: str, url: str) -> tuple[Shape, Shape]:
@@ -94,9 +93,6 @@ class Shapes:
     def _section(self, values: Mapping[str, str | None]) -> dict[str, str]:
         first = values.get("path[0]") or ""
         return {"path[0]": first} if first in self.literals.get("path[0]", ()) else {}
-
-    def _shape_of(self, url: str) -> Shape:
-        return self._written(values_of(url), ())
 
     def _written(self, values: Mapping[str, str | None], same: Collection[str]) -> Shape:
         def shown(key: str, value: str) -> str:
@@ -173,10 +169,6 @@ class ReferrerRule:
     unless: str = ""
     """Name in links (:mod:`dedup_crawler.urls.page_links`); empty for a rule about all such pages."""
 
-    def holds_on(self, link_names: Set[str] | None) -> bool:
-        """Return True if the rule applies to a page with these names in its links (None: not known)."""
-        return not self.unless or (link_names is not None and self.unless not in link_names)
-
 
 @dataclass(frozen=True)
 class CoverageRule:
@@ -209,12 +201,17 @@ class HostLinks:
 
     def is_out_of_order(self, url: str) -> bool:
         """Return True if the order of queries matters on the host, and the query of *url* is not sorted."""
-        return self.is_ordered and "&" in url and not is_sorted(url)
+        return self.is_ordered and (names := query_names(url)) != sorted(names)
 
     def referrer_rule_of(self, url: str, referrer: str, link_names: Set[str] | None) -> ReferrerRule | None:
-        """The rule by which the link *url* on the page *referrer*, with *link_names* in its links, leads back to it."""
+        """The rule by which the link *url* on the page *referrer* leads back to it.
+
+        *link_names* are the names in the links of the page; None if they are not known.
+        """
         rule = self.referrer_rules.get(self.shapes.of_link(referrer, url))
-        return rule if rule is not None and rule.holds_on(link_names) else None
+        if rule is None or (rule.unless and (link_names is None or rule.unless in link_names)):
+            return None
+        return rule
 
     def may_lead_back(self, url: str) -> bool:
         """Return True if *url* leads back on some pages."""
@@ -222,7 +219,7 @@ class HostLinks:
             return False
         keys, values = zip(*self.shapes.of(url), strict=True)
         links = self._links_back.get(keys, ())
-        return any(all(map(_may_be, link, values)) for link in links)
+        return any(all(known in (SAME, value) for known, value in zip(link, values, strict=True)) for link in links)
 
     @cached_property
     def _links_back(self) -> Mapping[tuple[str, ...], set[tuple[str, ...]]]:
@@ -263,7 +260,11 @@ class HostLinks:
     def from_json(cls, value: JsonValue) -> HostLinks:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         referrer_rules = [
-            ReferrerRule(_shape(entry["referrer"]), *_shape_and_counts(entry), _unless(entry))
+            ReferrerRule(
+                _shape(entry["referrer"]),
+                *_shape_and_counts(entry),
+                unless=entry["unless"].text() if "unless" in entry else "",
+            )
             for entry in value["referrer_rules"].values()
         ]
         coverage_rules = [CoverageRule(*_shape_and_counts(entry)) for entry in value["coverage_rules"].values()]
@@ -280,16 +281,8 @@ NO_LINKS = HostLinks(False, Shapes({}), {}, {})
 """No link rules."""
 
 
-def _may_be(known: str, value: str) -> bool:
-    return known in (SAME, value)
-
-
 def _shape_and_counts(entry: JsonValue) -> tuple[Shape, MergeEvidence, int]:
     return _shape(entry["link"]), merge_evidence_of(entry, "pages"), entry["urls"].count()
-
-
-def _unless(entry: JsonValue) -> str:
-    return entry["unless"].text() if "unless" in entry else ""
 
 
 def _shape(value: JsonValue) -> Shape:
