@@ -16,7 +16,13 @@ from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.proposers import proposals
-from dedup_crawler.rules.learning.site_learning import Links, evenly, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.learning.site_learning import (
+    Links,
+    evenly,
+    learn_coverage_rules,
+    learn_referrer_rules,
+    verdicts_of,
+)
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 from dedup_crawler.urls.normal import normal_form
@@ -235,12 +241,10 @@ def evidence_of_order(forms: Sequence[str], crawl: HostCrawl) -> MergeEvidence:
         if crawl.pages[place] != UNKNOWN:
             orders[form].setdefault(url, place)
     groups = [[*places.values()] for places in orders.values() if len(places) > 1]
-    trials = [(group, places[0], place) for group, places in enumerate(groups) for place in places[1:]]
-    verdicts = [int(crawl.pages[one] == crawl.pages[other]) for _, one, other in trials]
-    if crawl.evidence is not None and 0 in verdicts:
-        judged = crawl.evidence.judge([(one, other) for _, one, other in trials], [group for group, *_ in trials])
-        verdicts = [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
-    wrong = {group for (group, *_), verdict in zip(trials, verdicts, strict=True) if verdict == 0}
+    trials = [(group, (places[0], place)) for group, places in enumerate(groups) for place in places[1:]]
+    of_trial = [group for group, _ in trials]
+    verdicts = verdicts_of([pair for _, pair in trials], of_trial, crawl.pages, crawl.evidence)
+    wrong = {group for group, verdict in zip(of_trial, verdicts, strict=True) if verdict == 0}
     return MergeEvidence(len(groups), len(wrong))
 
 

@@ -218,12 +218,17 @@ def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]]) -> MergeE
 
 
 def _verdicts(links: Links, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return 1 for a link that shows the page that holds it, 0 for another page, something else for silence."""
-    verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
-    if links.evidence is None or 0 not in verdicts:
+    return verdicts_of(pairs, [page for page, _ in pairs], links.pages, links.evidence)
+
+
+def verdicts_of(
+    pairs: Sequence[tuple[int, int]], groups: Sequence[int], pages: Sequence[int], evidence: PairJudge | None
+) -> list[int]:
+    """Return 1 for two URLs that show one page, 0 for two pages, something else for silence."""
+    verdicts = [int(pages[one] == pages[other]) for one, other in pairs]
+    if evidence is None or 0 not in verdicts:
         return verdicts
-    judged = links.evidence.judge(pairs, [page for page, _ in pairs])
-    return [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
+    return [verdict or its for verdict, its in zip(verdicts, evidence.judge(pairs, groups), strict=True)]
 
 
 def _by_page(pairs: Sequence[tuple[int, int]], verdicts: Sequence[int]) -> dict[int, bool]:
