@@ -16,22 +16,19 @@ import numpy as np
 
 from dedup_crawler.evidence import habits
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
-from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language import site_rules
 from dedup_crawler.rules.language.operations import Drop, Star, Unordered
-from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import AnyRule
-from dedup_crawler.rules.learning import contexts, host_crawl, proposers, trials, verified_rules
+from dedup_crawler.rules.learning import contexts, host_crawl, proposers, site_learning, trials, verified_rules
 from dedup_crawler.rules.learning import hypotheses as hypothesis_makers
-from dedup_crawler.rules.learning import site_rules as site_learning
 from dedup_crawler.rules.learning.belief import expected_lost
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls import path_names, site_grammar, value_lists
+from dedup_crawler.urls import path_names, site_grammar
 
 LOST_COSTS = 10
 """Number of fetches that one lost page costs."""
@@ -119,14 +116,13 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "paths without parameters": ((path_names, "learn_parameters", _none),),
     "paths without named segments": ((path_names, "learn_segments", _none),),
     "queries without semicolons": ((site_grammar, "MIN_URLS", math.inf),),
-    "values without lists": ((value_lists, "learn_lists", lambda queries: {}),),
+    "values without lists": ((site_grammar, "learn_lists", lambda queries: {}),),
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", lambda links, belief: {}),),
     "no rules about short lists": ((site_learning, "_of_short_lists", lambda *_: None),),
     "names of links only in the same place": ((site_rules, "names_among", lambda values: set()),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
-    "strange queries not left alone": ((Verified, "_query_keys", lambda self: {}),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),

@@ -32,8 +32,8 @@ from dedup_crawler.evidence import comparing, habits, line_differences, site_tex
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer, make_method, verified_learning
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.learning import belief, contexts, site_rules, trials
-from dedup_crawler.rules.learning.joins import rules_of_examples
+from dedup_crawler.rules.learning import belief, contexts, site_learning, trials
+from dedup_crawler.rules.learning.proposers import rules_of_examples
 from dedup_crawler.urls.normal import host_of
 
 LOST_COSTS = 0.02
@@ -50,7 +50,7 @@ CONSTANTS = (
     (comparing, "MIN_COMMON", (5.0, 45.0)),
     (comparing, "MAX_EXCUSED", (0.3, 3.0)),
     (trials, "MATTERS_SHARE", (0.0, 0.5)),
-    (site_rules, "STRICTER", (1, 2)),
+    (site_learning, "STRICTER", (1, 2)),
 )
 """Module of a constant, its name, and other values."""
 

@@ -17,8 +17,8 @@ from usage import arguments
 
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.pages.logs import Access, sizes_of
-from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.rule import AnyRule, SubstringRule
+from dedup_crawler.rules.miners.url_list import PairsOfRule, UrlList, pairs_of_substrings
 
 FATES = ("hold", "fail", "unseen")
 REASONS = {

@@ -30,10 +30,9 @@ from dedup_crawler.pages.logs import Access, SizeRange, read_accesses, sizes_of
 from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.dust.dust import DustSearch
-from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings, shuffled
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
+from dedup_crawler.rules.miners.dust import DustSearch
+from dedup_crawler.rules.miners.url_list import PairsOfRule, UrlList, pairs_of_substrings, shuffled
 from dedup_crawler.urls.normal import host_of, normal_form
 
 HOST = "site.example"

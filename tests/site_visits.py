@@ -13,7 +13,7 @@ from dedup_crawler.evaluation.log_mining import SiteValidation, SiteValidator
 from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.pages import fetcher
 from dedup_crawler.pages.records import Page
-from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.rule import AnyRule
 
 T = TypeVar("T")
 FORBIDDEN = "forbidden"

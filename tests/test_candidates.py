@@ -12,7 +12,7 @@ from dedup_crawler.live.exploration.rule_life import FEW_VALUES, MAX_WAITING
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.report.making import ReportInput, make_report
-from dedup_crawler.rules.language.candidates import is_value, removed_values, rule_of
+from dedup_crawler.rules.language.identifiers import is_value, removed_values, rule_of
 from dedup_crawler.rules.language.operations import Drop, Set
 from dedup_crawler.rules.language.rule import Rule
 from killing import stop_after

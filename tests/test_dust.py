@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.dust.dust import DustSearch, likely_parameters
-from dedup_crawler.rules.dust.url_list import PairTally, UrlList
+from dedup_crawler.rules.miners.dust import DustSearch, likely_parameters
+from dedup_crawler.rules.miners.url_list import PairTally, UrlList
 
 ORIGIN = "http://a.example"
 SEARCH = DustSearch("dustbuster", min_support=5, max_tokens=35, max_bucket=11, n_tried=20, epsilon=0.05, seed=0)

@@ -15,7 +15,7 @@ from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief
-from dedup_crawler.rules.learning.site_rules import learn_host_aliases
+from dedup_crawler.rules.learning.site_learning import learn_host_aliases
 
 HOME, WWW = "http://site.example", "http://www.site.example"
 Visits = list[tuple[str, int]]

@@ -48,14 +48,6 @@ def test_a_contradiction_costs_nothing_if_another_url_shows_the_page():
     assert n_forms([*topics, *posts, *second]) == len([*posts, *second])
 
 
-def test_names_in_the_query_that_few_urls_have_are_not_known():
-    """Seven URLs with a key are no evidence, eight are."""
-    visits = [(n, f"/{n}?often=1") for n in range(8)] + [(n + 10, f"/{n}?seldom=1") for n in range(7)]
-    links, _ = learn_links(crawl_of(visits), RuleEngine([]), Belief(RISKS["balanced"]))
-
-    assert links.query_keys == {"often"}
-
-
 def test_what_redirects_to_where_nobody_went_shows_what_its_form_shows():
     """Posts redirect to an alias of their topic that was not crawled; by the rules it is the topic.
 

@@ -16,7 +16,7 @@ from dedup_crawler.json_values import read_json_file
 from dedup_crawler.live.requests.question import SAMPLED
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.rules.learning.belief import UNKNOWN
-from dedup_crawler.rules.learning.repeating import MAX_ALONE, MIN_URLS, repeating_kinds
+from dedup_crawler.rules.learning.host_crawl import MAX_ALONE, MIN_REPEATING, repeating_kinds
 from killing import stop_after
 from live_site import Answer, Crawl, Site, walk
 from test_faults_exploration import status
@@ -144,7 +144,7 @@ def test_few_pages_are_shown_by_repeating_kinds_alone(visits):
     alone = {page for kind, page, _ in visits if kind in found} - others - {UNKNOWN}
     n_urls = Counter(kind for kind, page, _ in visits if page != UNKNOWN)
     assert len(alone) <= MAX_ALONE * sum(n_urls[kind] for kind in found)
-    assert all(kind and n_urls[kind] >= MIN_URLS for kind in found)
+    assert all(kind and n_urls[kind] >= MIN_REPEATING for kind in found)
 
 
 def test_one_kind_of_two_that_show_the_same_pages_repeats():

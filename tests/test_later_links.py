@@ -14,7 +14,7 @@ import pytest
 
 from dedup_crawler.methods import Referrer, make_method
 from dedup_crawler.methods.wrapped import without
-from dedup_crawler.urls.linked_on import MAX_LINKS, MAX_PAGES, LinkedOn
+from dedup_crawler.urls.page_links import MAX_KNOWN, MAX_PAGES, LinkedOn
 from live_site import Site, walk
 from test_faults_exploration import SLOWLY, status
 
@@ -124,9 +124,9 @@ def test_the_first_pages_of_each_link_are_known_and_memory_is_bounded():
     assert list(known.pages("http://a.example/menu")) == menu[:MAX_PAGES]
     assert list(known.pages("http://a.example/start")) == []
 
-    known.saw([f"http://a.example/{n}" for n in range(MAX_LINKS)], "http://a.example/")
+    known.saw([f"http://a.example/{n}" for n in range(MAX_KNOWN)], "http://a.example/")
     assert list(known.pages("http://a.example/menu")) == []
-    assert list(known.pages(f"http://a.example/{MAX_LINKS - 1}")) == ["http://a.example/"]
+    assert list(known.pages(f"http://a.example/{MAX_KNOWN - 1}")) == ["http://a.example/"]
 
 
 def test_the_target_of_a_redirect_is_no_link_on_the_page(tmp_path: Path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.verified import Verified
-from dedup_crawler.rules.export.discarder import to_discarder
+from dedup_crawler.rules.exchange.exports import to_discarder
 from dedup_crawler.urls.normal import normal_form
 
 START = "http://list.example"

@@ -7,7 +7,7 @@ import pytest
 
 from dedup_crawler.rules.language.site_rules import Shapes, written
 from dedup_crawler.rules.learning.belief import RISKS, Belief
-from dedup_crawler.rules.learning.site_rules import Links, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.learning.site_learning import Links, learn_coverage_rules, learn_referrer_rules
 
 HOST = "http://forum.example"
 

@@ -11,7 +11,7 @@ import pytest
 
 from command_line import run
 from dedup_crawler.methods import load_model
-from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.language.rule import SubstringRule
 from live_site import Answer, Site
 from site_visits import validated
 from tests import fork_server

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.methods import make_method
-from dedup_crawler.urls.linked_on import LinkedOn
+from dedup_crawler.urls.page_links import LinkedOn
 from live_site import Site, walk
 from test_faults_exploration import SLOWLY
 from test_later_links import text

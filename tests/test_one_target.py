@@ -62,7 +62,7 @@ def test_the_order_of_the_rules_does_not_matter(learnt: tuple[Verified, list[str
     for seed in range(3):
         rules = list(method.engine_.rules)
         random.Random(seed).shuffle(rules)
-        engine = RuleEngine(rules, query_keys=method._query_keys())
+        engine = RuleEngine(rules)
         assert [engine.form(url) for url in urls] == forms
 
 

@@ -17,7 +17,7 @@ from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.methods.wrapped import without
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.rules.export.discarder import to_discarder
+from dedup_crawler.rules.exchange.exports import to_discarder
 from dedup_crawler.urls.normal import normal_form
 from live_site import walk
 from session_site import KINDS, PAGES, SessionSite, links_of

@@ -75,7 +75,7 @@ def test_there_is_a_reason_exactly_if_it_is_not_believed(evidence):
     """Reason and decision cannot contradict each other."""
     belief = Belief(RISKS["balanced"])
 
-    assert bool(belief.why_not(evidence)) == (not belief.holds(evidence))
+    assert bool(belief.why_not(evidence)) == (not belief.holds(evidence.weight, evidence.wrong_weight))
 
 
 def test_what_the_budget_does_not_cover_is_said():

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
+from dedup_crawler.rules.language.identifiers import effect_identifier
 from dedup_crawler.rules.language.matchers import ANY, Literal
 from dedup_crawler.rules.language.operations import Drop
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import effect_identifier, rules_from_json, rules_to_json
+from dedup_crawler.rules.language.rule import Rule, SubstringRule
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import SubstringRule
 from rule_strategies import rules
 
 RULE = {"host": "a.example", "context": {"query[sid]": {"class": "any"}}, "transformation": {"query[sid]": "drop"}}

@@ -17,8 +17,7 @@ from dedup_crawler.methods import METHODS, Referrer, load_model, make_method
 from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.matchers import ANY, Literal
 from dedup_crawler.rules.language.operations import Copy, Drop, Set
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.language.rule import Rule, SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from planted_forum import forum
 from planted_site import HOST, session_ids

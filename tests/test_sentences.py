@@ -4,11 +4,10 @@ import pytest
 
 from dedup_crawler.rules.language.matchers import ANY, Literal, NoneOf, OfClass, OneOf
 from dedup_crawler.rules.language.operations import Copy, Cut, Drop, Lowercase, Set, Shorten, Spaces, Star, Unordered
-from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.rule import Rule, SubstringRule
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import SubstringRule
 
 COUNTED = RuleStatistics(900, 900, 0, MergeEvidence(412, 0))
 EVIDENCE = ": 412 groups, 0 contradictions, at most 0.5 % wrong (95 %)"

@@ -15,9 +15,8 @@ from command_line import run as dedup
 from dedup_crawler import load
 from dedup_crawler.labels.links import links_of
 from dedup_crawler.pages.records import Page
-from dedup_crawler.urls.link_names import MAX_BYTES, MAX_LINKS, MAX_NAMES, names_in, names_of_links
-from dedup_crawler.urls.linked_on import MAX_SETS, LinkedOn
 from dedup_crawler.urls.normal import normal_form
+from dedup_crawler.urls.page_links import MAX_BYTES, MAX_LINKS, MAX_NAMES, MAX_SETS, LinkedOn, names_in, names_of_links
 from live_site import Answer, Site, crawl_content, walk
 from test_faults_exploration import SLOWLY, text
 

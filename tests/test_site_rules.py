@@ -78,7 +78,6 @@ FORUM = "http://forum.example"
 SHAPES = Shapes.learn([f"{FORUM}/{kind}/{n}" for kind in ("topic", "post", "file") for n in range(20)])
 TOPIC, POST, FILE = (SHAPES.of(f"{FORUM}/{kind}/7") for kind in ("topic", "post", "file"))
 LINKS = HostLinks(
-    frozenset({"page", "sid"}),
     False,
     SHAPES,
     {
@@ -95,11 +94,11 @@ json_values = st.recursive(
 
 def test_what_was_written_is_read_back():
     """Rules, shapes and keys, through the text of the file."""
-    for links in (LINKS, HostLinks(frozenset(), True, Shapes({}), {}, {})):
+    for links in (LINKS, HostLinks(True, Shapes({}), {}, {})):
         read = HostLinks.from_json(JsonValue(json.loads(json.dumps(links.to_json())), "links.json"))
 
         assert read.to_json() == links.to_json()
-        assert (read.query_keys, read.is_ordered) == (links.query_keys, links.is_ordered)
+        assert read.is_ordered == links.is_ordered
         assert (read.referrer_rules, read.coverage_rules) == (links.referrer_rules, links.coverage_rules)
 
 
@@ -137,7 +136,7 @@ def test_values_that_page_and_link_share_are_one_value():
     assert shapes.of_link(page, f"{FORUM}/forum/1-section/topic/9/?page=2&post=70")[1] != link
 
 
-@pytest.mark.parametrize("part", ["query_keys", "is_ordered", "literals", "referrer_rules", "coverage_rules"])
+@pytest.mark.parametrize("part", ["is_ordered", "literals", "referrer_rules", "coverage_rules"])
 def test_a_part_that_is_missing(part):
     """The error names the file and the missing part."""
     written = {key: value for key, value in LINKS.to_json().items() if key != part}
@@ -146,7 +145,7 @@ def test_a_part_that_is_missing(part):
         HostLinks.from_json(JsonValue(written, "links.json"))
 
 
-@given(st.sampled_from(["query_keys", "literals", "referrer_rules", "coverage_rules"]), json_values, st.booleans())
+@given(st.sampled_from(["literals", "referrer_rules", "coverage_rules"]), json_values, st.booleans())
 def test_whatever_stands_there_is_read_or_refused(part, value, is_in_rule):
     """Only BadInputError is raised."""
     written = json.loads(json.dumps(LINKS.to_json()))

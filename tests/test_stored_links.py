@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dedup_crawler.labels.links import links_of, stored_links
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.urls.link_names import MAX_BYTES
+from dedup_crawler.urls.page_links import MAX_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path

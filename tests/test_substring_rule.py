@@ -13,16 +13,16 @@ from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.matchers import ANY, NoneOf
 from dedup_crawler.rules.language.operations import Drop, Set
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
-from dedup_crawler.rules.language.substring_rule import (
+from dedup_crawler.rules.language.rule import (
     END,
     MAX_LENGTH,
     START,
+    Rule,
     SubstringIndex,
     SubstringRule,
     split_tokens,
 )
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.urls.normal import host_of, normal_form
 from url_strategies import urls
 

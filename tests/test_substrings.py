@@ -8,10 +8,10 @@ from collections import Counter, defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.rules.dust.dust import is_implied, without_redundancies
-from dedup_crawler.rules.dust.substrings import Substitution, likely_substitutions
-from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.language.substring_rule import END, START, split_tokens
+from dedup_crawler.rules.language.rule import END, START, split_tokens
+from dedup_crawler.rules.miners.dust import is_implied, without_redundancies
+from dedup_crawler.rules.miners.substrings import Substitution, likely_substitutions
+from dedup_crawler.rules.miners.url_list import UrlList
 
 ORIGIN = "http://a.example"
 
@@ -129,8 +129,8 @@ def test_the_parts_of_a_long_list_give_the_same(monkeypatch):
     rests = [f"/s{n % 7}/t{n}{end}" for n in range(200) for end in ("", "/", "?page=1")]
     urls = listed(rests, [n for n in range(200) for _ in range(3)])
     whole = mined(urls)
-    monkeypatch.setattr("dedup_crawler.rules.dust.substrings._MAX_ENVELOPES", 2_000)
-    monkeypatch.setattr("dedup_crawler.rules.dust.substrings._MAX_PAIRS", 100)
+    monkeypatch.setattr("dedup_crawler.rules.miners.substrings._MAX_ENVELOPES", 2_000)
+    monkeypatch.setattr("dedup_crawler.rules.miners.substrings._MAX_PAIRS", 100)
 
     assert mined(urls) == whole
     assert whole

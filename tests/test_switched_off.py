@@ -7,8 +7,7 @@ from dedup_crawler.methods import make_method
 from dedup_crawler.methods.wrapped import without
 from dedup_crawler.rules.language.matchers import ANY, Literal
 from dedup_crawler.rules.language.operations import Drop
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import SubstringRule
+from dedup_crawler.rules.language.rule import Rule, SubstringRule
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import HOST, rules, site_urls
 

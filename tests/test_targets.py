@@ -8,8 +8,7 @@ from dedup_crawler.rules.miners.targets import (
     global_targets,
     mapping_between,
 )
-from dedup_crawler.urls.templates import Templater
-from dedup_crawler.urls.tokens import tokenize
+from dedup_crawler.urls.templates import Templater, tokenize
 
 HOST = "http://a.example"
 TEMPLATER = Templater([HOST, "q", "questions", "page", "users"], deep=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.urls.tokens import detokenize, different_starts, split, tokenize
+from dedup_crawler.urls.templates import detokenize, different_starts, split, tokenize
 from url_strategies import urls
 
 

@@ -6,8 +6,8 @@ from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns
-from dedup_crawler.rules.learning.joins import (
-    MAX_PROPOSALS,
+from dedup_crawler.rules.learning.proposers import (
+    MAX_JOINS,
     MIN_PAGES,
     index_files,
     prefix_aliases,
@@ -72,7 +72,7 @@ def test_few_proposals_are_made():
         for url in (f"/p{kind}x{n}", f"/kind{kind}/p{kind}x{n}?k{kind}=1")
     ]
 
-    assert len(joins(visits)) == MAX_PROPOSALS
+    assert len(joins(visits)) == MAX_JOINS
 
 
 FILES = "http://files.example"

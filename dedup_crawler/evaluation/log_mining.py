@@ -24,9 +24,9 @@ from dedup_crawler.pages.fetcher import ForbiddenError, PoliteFetcher, visit_sit
 from dedup_crawler.pages.logs import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.dust.url_list import PairTally
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.miners.url_list import PairTally
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_FAILED = 0.05  # largest share of failed samples of a rule that holds

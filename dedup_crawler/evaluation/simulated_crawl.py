@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.urls.link_names import names_of_links
-from dedup_crawler.urls.linked_on import LinkedOn
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.page_links import LinkedOn, names_of_links
 
 LinksOf = Callable[[str], Iterable[str]]
 """Reader of the links on the page of a crawled URL, such as :func:`dedup_crawler.labels.links.stored_links`."""

@@ -35,7 +35,7 @@ from dedup_crawler.labels.lines import (
 )
 from dedup_crawler.labels.signatures import Signature, SitePages, changes
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.urls.tokens import different_starts
+from dedup_crawler.urls.templates import different_starts
 
 MIN_OWN_WORDS = 20
 """Smallest number of own words with which the content of a page outweighs the name in its title."""

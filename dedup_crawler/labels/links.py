@@ -12,7 +12,7 @@ import lxml.html
 from dedup_crawler.labels.lines import content_kind, decode
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.urls.link_names import MAX_BYTES
+from dedup_crawler.urls.page_links import MAX_BYTES
 
 
 def links_of(page: Page) -> Iterator[str]:

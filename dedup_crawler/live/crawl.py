@@ -31,10 +31,9 @@ from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.memory import open_seen
 from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
-from dedup_crawler.rules.static_rules.layer import read_rule_files
-from dedup_crawler.urls.link_names import names_in
-from dedup_crawler.urls.linked_on import LinkedOn
+from dedup_crawler.rules.exchange.static_rules import read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.page_links import LinkedOn, names_in
 
 logger = logging.getLogger("dedup_crawler.live")
 

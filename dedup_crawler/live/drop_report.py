@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 
 from dedup_crawler import signals
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.rules.language.candidates import is_value
+from dedup_crawler.rules.language.identifiers import is_value
 
 if TYPE_CHECKING:
     from dedup_crawler.live.requests.question import Question

@@ -25,15 +25,15 @@ from dedup_crawler.methods.model.folder import n_parameters
 from dedup_crawler.methods.model.saved_model import SavedModel
 from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import Shape
-from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.page_links import NamesOf, not_known
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dedup_crawler.evidence.comparing import PageEvidence
     from dedup_crawler.evidence.site_text import SiteText
-    from dedup_crawler.rules.export.model_rules import ModelRules
+    from dedup_crawler.rules.exchange.exports import ModelRules
 
 
 class Canonicalizer(SavedModel):

@@ -13,7 +13,7 @@ from dedup_crawler.errors import MissingExtraError, ModelError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
-from dedup_crawler.rules.language.rule_files import identifier
+from dedup_crawler.rules.language.identifiers import identifier
 from dedup_crawler.urls.normal import normal_form
 
 _DISCARDER_FILE = "public_rules.json"

@@ -1,8 +1,7 @@
 """The miners of the papers: their options, and the selection of their rules.
 
-The algorithms are in :mod:`dedup_crawler.rules.miners` and :mod:`dedup_crawler.rules.dust`. All methods but DustBuster
-read URLs as maps. Their rules are counted on the training URLs, those that are wrong too often are discarded, and the
-rest is selected as in WWW'10.
+The algorithms are in :mod:`dedup_crawler.rules.miners`. All methods but DustBuster read URLs as maps. Their rules are
+counted on the training URLs, those that are wrong too often are discarded, and the rest is selected as in WWW'10.
 """
 
 from __future__ import annotations
@@ -15,16 +14,15 @@ from typing import TYPE_CHECKING, ClassVar
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.rule_based import DeepRuleBased, MapRuleBased, RuleBased
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.dust.dust import DustSearch
-from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.miners.decision_tree import leaf_rules
+from dedup_crawler.rules.miners.dust import DustSearch
 from dedup_crawler.rules.miners.duster import consensus_rules
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
 from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
 from dedup_crawler.rules.miners.selection import graph_selection, naive_selection, qualified
+from dedup_crawler.rules.miners.url_list import UrlList
 from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -169,7 +167,7 @@ class DustBuster(RuleBased):
 
     Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST: different URLs with similar text", poster, WWW
     2006, and WWW 2007; we read the poster. *alpha* -> old, *beta* -> new; *MS* -> min_support, *S* -> max_tokens, *T*
-    -> max_bucket, *N* -> validate. The steps are in :mod:`dedup_crawler.rules.dust.dust`.
+    -> max_bucket, *N* -> validate. The steps are in :mod:`dedup_crawler.rules.miners.dust`.
 
     :meth:`fit_sizes` learns from page sizes, such as in a web-server log. :meth:`fit` learns from a labelled crawl:
     there two URLs may show the same page if they are in one cluster.

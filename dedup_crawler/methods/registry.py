@@ -12,7 +12,7 @@ from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.folder import method_of, read_model
 from dedup_crawler.methods.model.saved_model import options_of
 from dedup_crawler.methods.wrapped import STATIC_FILE, StaticFront
-from dedup_crawler.rules.static_rules.layer import StaticLayer
+from dedup_crawler.rules.exchange.static_rules import StaticLayer
 
 _CLASSES = {
     "keep-all": "baselines.KeepAll",

@@ -13,11 +13,10 @@ from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.export.model_rules import ModelRules
-from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.exchange.exports import ModelRules
+from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.sentences import sentence_of
-from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.urls.keyvalue import UrlMap, learn_cuts
 from dedup_crawler.urls.normal import places_by_host

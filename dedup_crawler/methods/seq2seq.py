@@ -38,11 +38,18 @@ from dedup_crawler.methods.model.explanations import (
 )
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
-from dedup_crawler.rules.language.rule_files import translation_identifier
+from dedup_crawler.rules.language.identifiers import translation_identifier
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, Refusal
 from dedup_crawler.rules.miners.targets import Rank, TemplatedUrl, cluster_targets, global_targets
-from dedup_crawler.urls.templates import Template, Templater, TokenCounts, count_placeholders, count_tokens
-from dedup_crawler.urls.tokens import detokenize, tokenize
+from dedup_crawler.urls.templates import (
+    Template,
+    Templater,
+    TokenCounts,
+    count_placeholders,
+    count_tokens,
+    detokenize,
+    tokenize,
+)
 
 if TYPE_CHECKING:
     from dedup_crawler.networks.translator import Fit

@@ -19,9 +19,16 @@ from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
-from dedup_crawler.rules.export.model_rules import LeftOut, ModelRules
-from dedup_crawler.rules.language.candidates import as_candidate, removed_values, rule_of
-from dedup_crawler.rules.language.rule_files import rule_identifier, rules_from_json, rules_to_json, site_identifier
+from dedup_crawler.rules.exchange.exports import LeftOut, ModelRules
+from dedup_crawler.rules.language.identifiers import (
+    as_candidate,
+    removed_values,
+    rule_identifier,
+    rule_of,
+    site_identifier,
+)
+from dedup_crawler.rules.language.rule import AnyRule
+from dedup_crawler.rules.language.rule_files import rules_from_json, rules_to_json
 from dedup_crawler.rules.language.sentences import (
     Refusal,
     refusals_from_json,
@@ -30,10 +37,9 @@ from dedup_crawler.rules.language.sentences import (
     sentence_of,
 )
 from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule, Shape
-from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import RISKS, expected_lost
-from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.page_links import NamesOf, not_known
 
 _RULES_FILE = "rules.json"
 _LINKS_FILE = "links.json"
@@ -65,16 +71,24 @@ class Verified(Canonicalizer):
         self.proposals = proposals
 
     def model_rules(self) -> ModelRules:
-        """The rules, and the guards against URLs of unknown kinds."""
+        """The rules, and the guards that keep some URLs as they are."""
         aliases = self.reading_.aliases.values()
         others = [LeftOut(sentence_of(alias), "it changes the host") for alias in aliases]
         others += [LeftOut(sentence_of(rule), "it is not about single URLs") for rule in self._link_rules()]
         return ModelRules(
             self.engine_.rules,
             unsayable=dict.fromkeys(self.reading_.grammars, "its host has names in paths, or lists in queries"),
-            guards=dict.fromkeys(self.links_, "the model leaves URLs with unknown parameters alone"),
+            guards=self._guards(),
             others=others,
         )
+
+    def _guards(self) -> dict[str, str]:
+        watched = {self.engine_.rules[number].host for number, _ in self.new_words_.shared}
+        ordered = [host for host, links in self.links_.items() if links.is_ordered]
+        return {
+            **dict.fromkeys(watched, "the model leaves new words in the place of titles alone"),
+            **dict.fromkeys(ordered, "the model leaves URLs alone whose query is not sorted"),
+        }
 
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence."""
@@ -113,7 +127,7 @@ class Verified(Canonicalizer):
         )
         self.reading_, self.links_, self.candidates_ = learnt.reading, learnt.links, learnt.candidates
         self.refused_, self.n_tried_ = refusals_of(learnt.refused), learnt.n_tried
-        self.engine_ = learnt.engine.knowing(self._query_keys())
+        self.engine_ = learnt.engine
         self.new_words_ = NewWords.learn(self.engine_, learnt.urls)
         self._new_words_of_all = self.new_words_
         if self.candidates_:
@@ -124,13 +138,13 @@ class Verified(Canonicalizer):
             self.site_text = site_text_with_habits(self.with_candidates(), urls, evidence, learnt.linked)
 
     def _engine_of_all(self) -> RuleEngine:
-        engine = RuleEngine([*self.engine_.rules, *self.candidates_], query_keys=self._query_keys())
+        engine = RuleEngine([*self.engine_.rules, *self.candidates_])
         names = [as_candidate(rule_identifier(rule)) for rule in self.candidates_]
         engine.identifiers = [*self.engine_.identifiers, *names]
         return engine
 
     def with_candidates(self) -> Canonicalizer:
-        """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.candidates`)."""
+        """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.identifiers`)."""
         if not self.candidates_:
             return self
         whole = copy.copy(self)
@@ -168,7 +182,7 @@ class Verified(Canonicalizer):
         return next(last, found[0] if found else None)
 
     def repeating_kind(self, url: str) -> Shape | None:
-        """The kind of *url*, if it mostly repeats pages (:mod:`dedup_crawler.rules.learning.repeating`)."""
+        """The kind of *url*, if it mostly repeats pages (:mod:`dedup_crawler.rules.learning.host_crawl`)."""
         read = self.reading_.read(url)
         return self._links_of(read).repeating_kind(read)
 
@@ -182,7 +196,7 @@ class Verified(Canonicalizer):
         page = self.reading_.read(normal_form(referrer.url))
         if host_of(page) != host_of(url):
             return None
-        return links.referrer_rule_of(url, page, referrer.link_names) if not self.engine_.is_strange(url) else None
+        return links.referrer_rule_of(url, page, referrer.link_names)
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         alias, read = self._alias_fired(url), self.reading_.read(url)
@@ -202,7 +216,7 @@ class Verified(Canonicalizer):
     def _covering(self, url: str) -> tuple[str, ...]:
         read = self.reading_.read(url)
         covered = self._links_of(read).coverage_of(read)
-        if covered is None or self.engine_.is_strange(read):
+        if covered is None:
             return ()
         return (*self._alias_fired(url), site_identifier(host_of(read), covered))
 
@@ -226,9 +240,6 @@ class Verified(Canonicalizer):
         links = self._links_of(url)
         return links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
 
-    def _query_keys(self) -> dict[str, frozenset[str]]:
-        return {host: links.query_keys for host, links in self.links_.items()}
-
     def _links_of(self, url: str) -> HostLinks:
         """Link rules of a URL's host."""
         if len(self.links_) == 1 and not self.reading_.aliases:  # most models know one host
@@ -243,8 +254,6 @@ class Verified(Canonicalizer):
 
     def _explain_read(self, url: str, form: str) -> Explanation:
         links = self._links_of(url)
-        if self.engine_.is_strange(url):
-            return Explanation(url, form, "too few training URLs have a parameter of its query: left alone")
         if links.is_out_of_order(url):
             return Explanation(url, form, "the order of the query matters on this site: left alone")
         covered = links.coverage_of(url)
@@ -297,7 +306,7 @@ class Verified(Canonicalizer):
         self.reading_ = Reading.from_json(files.table(_ALIASES_FILE), grammars)
         self.links_ = {host: HostLinks.from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
         rules = rules_from_json(files.table(_RULES_FILE))
-        self.engine_ = RuleEngine(rules, query_keys=self._query_keys())
+        self.engine_ = RuleEngine(rules)
         self.new_words_ = NewWords.from_json(files.table(_TITLES_FILE), self.engine_)
         self.candidates_, self._new_words_of_all = [], self.new_words_
         if _CANDIDATES_FILE in files.tables:

@@ -2,7 +2,7 @@
 
 It may test proposals of a trained model of another method. Most of their rules are taken as they are. Translations, and
 rules about pieces of values, are applied to the training URLs, and the results are turned into rules
-(:mod:`dedup_crawler.rules.learning.joins`). The evidence of the other model is not used.
+(:mod:`dedup_crawler.rules.learning.proposers`). The evidence of the other model is not used.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.reading import Reading
 from dedup_crawler.rules.applying.translations import TranslationTable
-from dedup_crawler.rules.language.candidates import rule_of
-from dedup_crawler.rules.language.rule_files import rules_from_json, site_identifier
+from dedup_crawler.rules.language.identifiers import rule_of, site_identifier
+from dedup_crawler.rules.language.rule import AnyRule
+from dedup_crawler.rules.language.rule_files import rules_from_json
 from dedup_crawler.rules.language.site_rules import HostLinks, SiteRule
-from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import UNKNOWN, Belief, Risk
 from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
-from dedup_crawler.rules.learning.joins import rules_of_examples
-from dedup_crawler.rules.learning.site_rules import learn_host_aliases
+from dedup_crawler.rules.learning.proposers import rules_of_examples
+from dedup_crawler.rules.learning.site_learning import learn_host_aliases
 from dedup_crawler.urls.keyvalue import UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
 from dedup_crawler.urls.templates import Templater

@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
-from dedup_crawler.rules.export.model_rules import ModelRules
+from dedup_crawler.rules.exchange.exports import ModelRules
+from dedup_crawler.rules.exchange.static_rules import StaticLayer, read_rule_files
 from dedup_crawler.rules.language.site_rules import Shape
-from dedup_crawler.rules.static_rules.layer import StaticLayer, read_rule_files
-from dedup_crawler.urls.link_names import NamesOf, not_known
 from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.page_links import NamesOf, not_known
 
 STATIC_FILE = "static_rules.json"
 """File of a model folder that holds the static rules."""

@@ -9,7 +9,7 @@ them. Any other line is damage, and so is a line of more than 64 KiB.
 
 ``mine-log`` learns from sizes (Z. Bar-Yossef, I. Keidar, U. Schonfeld, "Do not crawl in the DUST", WWW 2007; poster:
 WWW 2006): pages change, so a URL has a range of sizes. If the ranges of two URLs do not overlap, they do not show the
-same page. Rules are mined in ``rules/dust/``.
+same page. Rules are mined in ``rules/miners/``.
 """
 
 from __future__ import annotations

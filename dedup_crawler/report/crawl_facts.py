@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.urls.normal import host_of, normal_form
-from dedup_crawler.urls.templates import Templater, TokenCounts, count_tokens
-from dedup_crawler.urls.tokens import split
+from dedup_crawler.urls.templates import Templater, TokenCounts, count_tokens, split
 
 PageOf = Callable[[PageFacts], "Hashable | None"]
 """Gives the page that a URL shows; None if it is not known."""

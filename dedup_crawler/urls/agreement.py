@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.urls.templates import is_always_argument
-from dedup_crawler.urls.tokens import split
+from dedup_crawler.urls.templates import is_always_argument, split
 
 HEX, WORD = "<hex>", "<any>"
 _BASE, _DIGITS = 8, 3

@@ -13,8 +13,6 @@ could not get. By patents of the same group, a delimiter cuts the values of a ke
 (delimiter support). We decided: half of the values are enough. If half of the values have the same number of pieces,
 every piece gets a key; otherwise the first piece and the rest do. Pieces are cut again, up to three levels.
 ``path[1]`` becomes ``path[1]@0``, ``path[1]@1`` and so on.
-
-A crawl reads every link this way, so the names of keys are looked up instead of formatted.
 """
 
 from __future__ import annotations
@@ -22,14 +20,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
 
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}").fullmatch
-_PATH_KEYS = tuple(f"path[{i}]" for i in range(32))
-_LENGTHS = tuple(map(str, range(32)))
 _DELIMITER = re.compile(r"%[0-9A-F]{2}|[^A-Za-z0-9%]")
 _MIN_SUPPORT = 0.5
 _MIN_VALUES = 10
@@ -75,7 +70,7 @@ class UrlMap:
             repeated: dict[str, int] = {}
             for part in query.split("&"):
                 name, equals, value = part.partition("=")
-                key = _query_key(name)
+                key = f"query[{name}]"
                 if key in values:
                     repeated[key] = repeated.get(key, 1) + 1
                     key = f"{key}#{repeated[key]}"
@@ -103,9 +98,7 @@ class UrlMap:
                     values[key] = delimiter.join(pieces)
         path = "/" if "root" not in values else ""
         length = int(values.get("path.length") or 0)
-        if length:
-            names = _PATH_KEYS[:length] if length <= len(_PATH_KEYS) else [f"path[{i}]" for i in range(length)]
-            path += "/".join([values.get(name) or "" for name in names])
+        path += "/".join([values.get(f"path[{i}]") or "" for i in range(length)])
         path += (values.get("ext") or "") + (values.get("slash") or "")
         query = []
         for key, value in values.items():
@@ -114,16 +107,12 @@ class UrlMap:
                     query.append((key[6:-1], 1, value))
                 else:
                     bracketed, _, number = key.partition("#")
-                    query.append((bracketed[6:-1], int(number or 1), value))
+                    query.append((bracketed[6:-1], int(number), value))
         if not query:
             return path
         if len(query) > 1:
             query.sort(key=lambda entry: entry[:2])
         return f"{path}?{'&'.join([name if value is None else f'{name}={value}' for name, _, value in query])}"
-
-    def is_whole(self, key: str) -> bool:
-        """Return True if the values of *key* are not cut."""
-        return key not in self.cuts
 
     def needed_by(self, keys: Collection[str]) -> UrlMap:
         """The map with only those cuts whose pieces are among *keys*; reading is faster with few cuts."""
@@ -211,16 +200,6 @@ def query_names(url: str) -> list[str]:
     return [part.partition("=")[0] for part in query.split("&")] if query else []
 
 
-def is_sorted(url: str) -> bool:
-    """Return True if the query of *url* is sorted as :meth:`UrlMap.write` sorts it.
-
-    >>> is_sorted("/?a=2&a=1&b"), is_sorted("/?b&a=1")
-    (True, False)
-    """
-    names = query_names(url)
-    return names == sorted(names)
-
-
 def is_other_query_order(url: str, form: str) -> bool:
     """Return True if *form*, which is sorted, has query names of *url* in another order than *url*.
 
@@ -232,11 +211,6 @@ def is_other_query_order(url: str, form: str) -> bool:
     left = set(query_names(form))
     kept = [name for name in query_names(url) if name in left] if len(left) > 1 else []
     return kept != sorted(kept)
-
-
-@lru_cache(10_000)
-def _query_key(name: str) -> str:
-    return f"query[{name}]"
 
 
 def _read_path(path: str, into: KeyValues) -> None:
@@ -251,14 +225,10 @@ def _read_path(path: str, into: KeyValues) -> None:
         into["path.length"] = "0"
         return
     components = path.split("/")
-    length = len(components)
-    into["path.length"] = _LENGTHS[length] if length < len(_LENGTHS) else str(length)
+    into["path.length"] = str(len(components))
     last = components[-1]
     dot = last.rfind(".")
     if dot > 0 and _EXTENSION(last, dot):
         into["ext"] = last[dot:]
         components[-1] = last[:dot]
-    if length <= len(_PATH_KEYS):
-        into.update(zip(_PATH_KEYS, components, strict=False))
-    else:
-        into.update({f"path[{i}]": component for i, component in enumerate(components)})
+    into.update({f"path[{i}]": component for i, component in enumerate(components)})

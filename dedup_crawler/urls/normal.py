@@ -16,7 +16,6 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Set
-from functools import lru_cache
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PLAIN_IN_PATH = _UNRESERVED.union("!$'()*,:@")
@@ -36,7 +35,6 @@ _PARTS = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/?#]*)([^#]*)", re.ASCII |
 _ESCAPE_OR_ILLEGAL = re.compile(rf"%[0-9A-Fa-f]{{2}}|[^{_LEGAL}]", re.ASCII)
 _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?", re.ASCII)
 _DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21"}
-_MAX_REMEMBERED = 300  # characters; links repeat, and on some sites every link has an escape
 _WHITE_SPACE = "".join(map(chr, range(0x21)))
 
 
@@ -50,10 +48,6 @@ def normal_form(url: str) -> str:
     """
     if _IS_NORMAL(url):
         return url
-    return _remembered(url) if len(url) <= _MAX_REMEMBERED else _normalized(url)
-
-
-def _normalized(url: str) -> str:
     url = url.strip(_WHITE_SPACE)
     parts = _PARTS.match(url)
     if parts is None:
@@ -62,9 +56,6 @@ def _normalized(url: str) -> str:
     if not rest.startswith("/"):
         rest = "/" + rest
     return f"{scheme}://{_normal_authority(scheme, authority)}{_encode_rest(rest)}"
-
-
-_remembered = lru_cache(10_000)(_normalized)
 
 
 def host_of(url: str) -> str:
@@ -93,11 +84,11 @@ def places_by_host(urls: Iterable[str]) -> dict[str, list[int]]:
 def _normal_authority(scheme: str, authority: str) -> str:
     user, at, host = authority.rpartition("@")
     if (match := _HOST_AND_PORT.fullmatch(host)) is None:
-        return f"{_encode(user, _ANYWHERE)}{at}{_normal_host(host)}"  # malformed: nothing is known about its port
+        return f"{_encode(user, _UNRESERVED)}{at}{_normal_host(host)}"  # malformed: nothing is known about its port
     name, port = match[1], (match[2] or "").lstrip("0")
     if port == _DEFAULT_PORTS.get(scheme):
         port = ""
-    return f"{_encode(user, _ANYWHERE)}{at}{_normal_host(name)}{':' if port else ''}{port}"
+    return f"{_encode(user, _UNRESERVED)}{at}{_normal_host(name)}{':' if port else ''}{port}"
 
 
 def _normal_host(name: str) -> str:
@@ -106,32 +97,22 @@ def _normal_host(name: str) -> str:
         with contextlib.suppress(UnicodeError):
             name = name.encode("idna").decode("ascii")
     # encode first, because an escape may decode to a capital; then lower everything except the escapes
-    return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else m[0].lower(), _encode(name, _ANYWHERE))
+    return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else m[0].lower(), _encode(name, _UNRESERVED))
 
 
 def _encode_rest(text: str) -> str:
     path, mark, query = text.partition("?")
-    return f"{_encode(path, _IN_PATHS)}{mark}{_encode(query, _IN_QUERIES) if mark else ''}"
+    return f"{_encode(path, _PLAIN_IN_PATH)}{mark}{_encode(query, _PLAIN_IN_QUERY) if mark else ''}"
 
 
-def _encode(text: str, spellings: _Spellings) -> str:
-    """Encode illegal characters, and write all others as *spellings* say."""
-    return _ESCAPE_OR_ILLEGAL.sub(lambda match: spellings[match[0]], text)
+def _encode(text: str, plain: Set[str]) -> str:
+    """Encode illegal characters, and decode the escapes of *plain* characters."""
 
-
-class _Spellings(dict[str, str]):
-    """An escape or an illegal character -> how it is written, if the characters in *plain* need no escape."""
-
-    def __init__(self, plain: Set[str]) -> None:
-        super().__init__()
-        self._plain = plain
-
-    def __missing__(self, found: str) -> str:
-        if len(found) == 1:  # one of a million characters: not kept
+    def spelled(match: re.Match[str]) -> str:
+        found = match[0]
+        if len(found) == 1:
             return "".join(f"%{byte:02X}" for byte in found.encode("utf-8", "surrogatepass"))
         character = chr(int(found[1:], 16))
-        self[found] = character if character in self._plain else found.upper()
-        return self[found]
+        return character if character in plain else found.upper()
 
-
-_ANYWHERE, _IN_PATHS, _IN_QUERIES = map(_Spellings, (_UNRESERVED, _PLAIN_IN_PATH, _PLAIN_IN_QUERY))
+    return _ESCAPE_OR_ILLEGAL.sub(spelled, text)

@@ -1,28 +1,111 @@
 """The grammar of a site's URLs: rewrites a URL so that all its names stand in the query, and back without loss.
 
 Some sites put names and values into the path (:mod:`~dedup_crawler.urls.path_names`), or lists into a value
-(:mod:`~dedup_crawler.urls.value_lists`). The grammar moves them into the query, so that rules about query names apply
-to them. The moved names begin with ``;`` or end with ``;,``; a query name that already does so gets one more ``;``. If
-the site separates query names by semicolons, as HTML 4 recommends (appendix B.2.2), ``;`` and ``&`` change places in
-its queries. The grammar is learnt from the site's URLs. Everything else keeps its place.
+(``tags=a,b``). The grammar moves the names into the query, and reads a list as a name that is repeated, so that rules
+about query names apply to them. The moved names begin with ``;``, those of lists end with ``;,``; a query name that
+already does so gets one more ``;``. If the site separates query names by semicolons, as HTML 4 recommends (appendix
+B.2.2), ``;`` and ``&`` change places in its queries. The grammar is learnt from the site's URLs. Everything else keeps
+its place.
+
+A value is a list if another URL of the site has the same elements in another order and is otherwise the same. That does
+not mean that the order does not matter: the learner asks that as for any repeated name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.urls import path_names, value_lists
+from dedup_crawler.urls import path_names
 
+_LIST_MARK = ";,"  # end of the names that stand for elements of a list
+MIN_ORDERS = 8
+"""Smallest number of URLs that repeat the elements of another URL in another order."""
+_DELIMITERS = (",", "+", "|", "%2C", "%20", "%7C")
+_MAX_ELEMENTS = 20
+_MAX_PARTS = 20  # longer queries teach nothing: a stranger may write thousands of parts
+_MAX_NAMES = 100
 MIN_URLS = 8
 """A site separates query names by semicolons if at least this many queries do, and more than use ``&``."""
 _MARK = ";"
 _NAME = r"[A-Za-z0-9._~\-]+"
 _IS_LIST = re.compile(rf"{_NAME}=[^;&]*(?:;{_NAME}=[^;&]*)+", re.ASCII).fullmatch
 _EXCHANGED = str.maketrans("&;", ";&")
+
+
+def learn_lists(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Find the names whose values are lists, with their delimiters; *queries* holds path and query of each URL.
+
+    >>> orders = [("/", f"tags={one},{other}") for one in "abcde" for other in "abcde"]
+    >>> learn_lists(orders)
+    {'tags': ','}
+    """
+    orders: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for path, query in queries:
+        parts = query.split("&")
+        if len(parts) > _MAX_PARTS:
+            continue
+        for place, part in enumerate(parts):
+            name, _, value = part.partition("=")
+            for delimiter in _DELIMITERS:
+                if 0 < value.count(delimiter) < _MAX_ELEMENTS:
+                    elements = value.split(delimiter)
+                    rest = "&".join([path, *parts[:place], *parts[place + 1 :], *sorted(elements)])
+                    orders[name, delimiter][rest].add(value)
+    n_orders = Counter({key: sum(len(its) - 1 for its in found.values()) for key, found in orders.items()})
+    lists: dict[str, str] = {}
+    for (name, delimiter), n in n_orders.most_common(_MAX_NAMES):
+        if n >= MIN_ORDERS and is_list((name, delimiter)):
+            lists.setdefault(name, delimiter)
+    return lists
+
+
+def is_list(entry: tuple[object, object]) -> bool:
+    """Return True if this may be a name and its delimiter."""
+    name, delimiter = entry
+    return isinstance(name, str) and name[-1:] not in ("", ";") and delimiter in _DELIMITERS
+
+
+def read_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
+    """Replace each list among the parts of a query by one part for each element.
+
+    >>> read_lists(["tags=a,b", "x=1"], {"tags": ","})
+    ['tags;,=a', 'tags;,=b', 'x=1']
+    """
+    names = [part.partition("=")[0] for part in parts]
+    n_times = Counter(names)
+    read: list[str] = []
+    for name, part in zip(names, parts, strict=True):
+        delimiter = lists.get(name)
+        elements = part[len(name) + 1 :].split(delimiter) if delimiter is not None and "=" in part else []
+        if elements and len(elements) <= _MAX_ELEMENTS and n_times[name] == 1:
+            read += [f"{name}{_LIST_MARK}={element}" for element in elements]
+        else:
+            read.append(f"{name[:-1]}{_LIST_MARK}{part[len(name) :]}" if name.endswith(_LIST_MARK) else part)
+    return read
+
+
+def write_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
+    """Undo :func:`read_lists`; elements of unknown lists are left alone."""
+    written: list[tuple[str, list[str]]] = []
+    elements: dict[str, list[str]] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        known = name.removesuffix(_LIST_MARK)
+        if name.endswith(f";{_LIST_MARK}"):  # the name itself ends so
+            written.append(("", [f"{name[: -len(_LIST_MARK)]},{equals}{value}"]))
+        elif known == name or known not in lists or not equals:
+            written.append(("", [part]))
+        else:
+            if known not in elements:
+                elements[known] = []
+                written.append((known, elements[known]))
+            elements[known].append(value)
+    return [f"{name}={lists[name].join(values)}" if name else values[0] for name, values in written]
 
 
 @dataclass(frozen=True)
@@ -37,16 +120,6 @@ class SiteGrammar:
     """True if ``;`` separates the names of a query, and ``&`` is part of a value."""
     lists: Mapping[str, str] = field(default_factory=dict)
     """Query name -> delimiter between the elements of its values."""
-    _signs: tuple[str, ...] = field(init=False, repr=False, compare=False)
-    """Texts, one of which is in every URL that :meth:`read` changes. Most URLs have none of them."""
-
-    def __post_init__(self) -> None:
-        signs = [_MARK]
-        signs += ["("] if path_names.ENCLOSED in self.parameters else []
-        signs += ["&"] if self.has_semicolons else []
-        signs += [f"/{name}" for name in self.segments]
-        signs += [f"{name}=" for name in self.lists if name[:1] != _MARK]
-        object.__setattr__(self, "_signs", tuple(signs) if self else ())
 
     @classmethod
     def learn(cls, urls: Iterable[str]) -> SiteGrammar:
@@ -63,7 +136,7 @@ class SiteGrammar:
         n_ampersands = sum("&" in (query or "") for _, _, query in parts)
         found = cls(names, path_names.learn_segments(left), n_semicolons >= MIN_URLS and n_semicolons > n_ampersands)
         read = (_taken_apart(found.read(url)) for url in urls)
-        return replace(found, lists=value_lists.learn_lists((path, query or "") for _, path, query in read))
+        return replace(found, lists=learn_lists((path, query or "") for _, path, query in read))
 
     def __bool__(self) -> bool:
         """Return True if :meth:`read` changes any URL."""
@@ -75,10 +148,7 @@ class SiteGrammar:
         >>> SiteGrammar(("jsessionid",)).read("http://a.example/item/3;jsessionid=A1B2?x=1")
         'http://a.example/item/3?;jsessionid=A1B2&x=1'
         """
-        for sign in self._signs:
-            if sign in url:
-                break
-        else:
+        if not self:
             return url
         start, path, query = _taken_apart(url)
         if query is not None and self.has_semicolons:
@@ -91,7 +161,7 @@ class SiteGrammar:
             path, named = path_names.read_segments(path, self.segments)
             found += named
         if self.lists:
-            found, own = value_lists.read_lists(found, self.lists), value_lists.read_lists(own, self.lists)
+            found, own = read_lists(found, self.lists), read_lists(own, self.lists)
         parts = [*sorted(found, key=_name_of), *own]
         names = [_name_of(part) for part in own]
         if found and names == sorted(names):
@@ -109,7 +179,7 @@ class SiteGrammar:
         start, path, query = _taken_apart(url)
         parts = [] if query is None else query.split("&")
         if self.lists:
-            parts = value_lists.write_lists(parts, self.lists)
+            parts = write_lists(parts, self.lists)
         marked = [part for part in parts if part[:1] == _MARK and part[:2] != _MARK * 2]
         path = path_names.write_segments(path, marked, self.segments)
         path = path_names.write_parameters(path, marked, self.parameters)
@@ -136,7 +206,7 @@ class SiteGrammar:
             value["parameters"].refuse("names of path parameters")
         if not all(map(path_names.is_segment, segments)):
             value["segments"].refuse("names of segments")
-        if not all(map(value_lists.is_list, lists.items())):
+        if not all(map(is_list, lists.items())):
             value["lists"].refuse("names with their separators")
         flag = value["semicolons"].flag()
         return cls(tuple(dict.fromkeys(parameters)), tuple(dict.fromkeys(segments)), flag, lists)
@@ -152,8 +222,8 @@ def spoken_name(name: str) -> str:
     >>> spoken_name("sid"), spoken_name(";jsessionid"), spoken_name(";tags:;,")
     ('`sid`', 'path parameter `jsessionid`', '`tags:` of the path')
     """
-    if not name.endswith(f";{value_lists.MARK}"):
-        name = name.removesuffix(value_lists.MARK)
+    if not name.endswith(f";{_LIST_MARK}"):
+        name = name.removesuffix(_LIST_MARK)
     if name == f"{_MARK}{path_names.ENCLOSED}":
         return "the path part in parentheses"
     if name == f"{_MARK}{path_names.ORDER}":

@@ -1,8 +1,14 @@
-"""Templates: a URL with its argument tokens replaced by numbered placeholders, and back without loss.
+"""A URL as tokens, and as a template with numbered placeholders for its arguments; both back without loss.
 
-SIGIR'17 (see :mod:`dedup_crawler.urls.tokens`): a token that at least 1 % of the site's URLs contain is a *function
-token*, any other an *argument token*. The n-th argument from the left becomes the n-th placeholder; an argument that
-occurs twice has one placeholder. Pure numbers, long hex strings and UUIDs are always arguments.
+K. Xu, Z. Liu, J. Callan, "De-duping URLs with Sequence-to-Sequence Neural Networks", SIGIR 2017: the static delimiter
+``/`` splits and is left out, dynamic delimiters (``? = & . ;``) split and are tokens themselves. Scheme and host are
+the first token together. Two neighbours that are not delimiters have a ``/`` between them; where that alone would not
+bring back the URL (``//``, ``/?``), an empty token stands in the gap. *Deep* tokens are also split at ``- _ , : +
+~``.
+
+A token that at least 1 % of the site's URLs contain is a *function token*, any other an *argument token*. The n-th
+argument from the left becomes the n-th placeholder; an argument that occurs twice has one placeholder. Pure numbers,
+long hex strings and UUIDs are always arguments.
 
 *Deep* templates go further than the paper:
 
@@ -19,26 +25,104 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from dedup_crawler.urls.tokens import split
-
+_DYNAMIC = re.compile(r"([/?=&.;])")
+_DEEP = re.compile(r"([/?=&.;\-_,:+~])")
+_ORIGIN = re.compile(r"[^/?]*://[^/?]*")
+_DYNAMIC_DELIMITERS = frozenset("?=&.;")
+_DEEP_DELIMITERS = _DYNAMIC_DELIMITERS | frozenset("-_,:+~")
 PLACEHOLDER = re.compile(r"<[a-z]+([0-9]+)>")
 is_always_argument = re.compile(
     r"[0-9]+|(?=[a-f]*[0-9])[0-9a-f]{8,}|(?=[A-F]*[0-9])[0-9A-F]{8,}"
     r"|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}",
     re.ASCII,
 ).fullmatch
-_DEEP_DELIMITERS = re.compile(r"([-_,:+~])")
+_IN_TOKEN = re.compile(r"([-_,:+~])")
 _LITERAL, _RUN, _PATH = "literal", "any", "path"
 _MAX_REMEMBERED = 50_000  # tokens whose pieces are remembered
 _MIN_URLS = 5  # a function token is in at least this many URLs: 1 % of fifty URLs would be half a URL
-
 Template = str
 Arguments = tuple[str, ...]
 _Piece = tuple[str, str, str]
 """Text; kind (``literal``, or the name of its placeholder); the delimiter behind it."""
+
+
+def split(url: str, *, deep: bool = False) -> list[str]:
+    """Pieces and delimiters in turn: even places hold pieces (maybe empty), odd places one delimiter each.
+
+    The first piece is scheme and host. ``"".join(split(url)) == url`` for every string.
+
+    >>> split("http://a.example/t/prev.aspx")
+    ['http://a.example', '/', 't', '/', 'prev', '.', 'aspx']
+    """
+    delimiters = _DEEP if deep else _DYNAMIC
+    origin = _ORIGIN.match(url)
+    if origin is None:
+        return delimiters.split(url)
+    parts = delimiters.split(url[origin.end() :])
+    parts[0] = origin[0] + parts[0]  # what follows the host starts with a delimiter, so that this piece is empty
+    return parts
+
+
+def tokenize(url: str, *, deep: bool = False) -> list[str]:
+    """Tokens of *url*; :func:`detokenize` is the exact inverse.
+
+    >>> tokenize("http://a.example/t/prev.aspx?id=7")
+    ['http://a.example', 't', 'prev', '.', 'aspx', '?', 'id', '=', '7']
+    """
+    parts = split(url, deep=deep)
+    tokens: list[str] = []
+    last = len(parts) - 1
+    for i in range(0, last + 1, 2):
+        piece = parts[i]
+        if piece or (i > 0 and parts[i - 1] == "/") or (i < last and parts[i + 1] == "/"):
+            tokens.append(piece)
+        if i < last and parts[i + 1] != "/":
+            tokens.append(parts[i + 1])
+    return tokens
+
+
+def detokenize(tokens: Sequence[str], *, deep: bool = False) -> str:
+    """Join tokens with ``/``, except around delimiters.
+
+    >>> detokenize(["http://a.example", "t", "prev", ".", "aspx"])
+    'http://a.example/t/prev.aspx'
+    """
+    delimiters = _DEEP_DELIMITERS if deep else _DYNAMIC_DELIMITERS
+    written: list[str] = []
+    after_piece = False
+    for token in tokens:
+        is_piece = token not in delimiters
+        if is_piece and after_piece:
+            written.append("/")
+        written.append(token)
+        after_piece = is_piece
+    return "".join(written)
+
+
+def different_starts(one: str, other: str) -> tuple[str, str]:
+    """Cut the longest common end from two addresses without hosts, and return the two starts that are left.
+
+    The common end begins with a whole token. Without a common end both starts are empty.
+
+    >>> different_starts("/pub/mirrors/a/x.txt", "/mirror/a/x.txt")
+    ('/pub/mirrors/', '/mirror/')
+    """
+    n = 0
+    shorter = min(len(one), len(other))
+    while n < shorter and one[-1 - n] == other[-1 - n]:
+        n += 1
+    while n and one[len(one) - n].isalnum() and (_ends_in_word(one, n) or _ends_in_word(other, n)):
+        n -= 1
+    if n and one[len(one) - n] == "/":
+        n -= 1  # the slash belongs to the folder
+    return (one[: len(one) - n], other[: len(other) - n]) if n > 1 else ("", "")
+
+
+def _ends_in_word(rest: str, n: int) -> bool:
+    return n < len(rest) and rest[len(rest) - n - 1].isalnum()
 
 
 @dataclass(frozen=True)
@@ -59,7 +143,7 @@ def count_tokens(urls: Iterable[str]) -> TokenCounts:
         n_urls += 1
         in_url = set(split(url)[::2])
         tokens.update(in_url)
-        words.update({word for token in in_url for word in _DEEP_DELIMITERS.split(token)[::2] if word != token})
+        words.update({word for token in in_url for word in _IN_TOKEN.split(token)[::2] if word != token})
     return TokenCounts(n_urls, tokens, words)
 
 
@@ -154,7 +238,7 @@ class Templater:
 
     def _cut(self, token: str) -> tuple[_Piece, ...]:
         """Cut one argument token into numbers, function words and runs of words, and remember it."""
-        words = _DEEP_DELIMITERS.split(token)
+        words = _IN_TOKEN.split(token)
         if len(words) == 1 or is_always_argument(token):  # a UUID has delimiters inside
             pieces: tuple[_Piece, ...] = ((token, _kind(token), ""),)
         else:

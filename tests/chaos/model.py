@@ -8,10 +8,10 @@ from dedup_crawler.methods import make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
+from dedup_crawler.rules.language.identifiers import rule_identifier, site_identifier
 from dedup_crawler.rules.language.matchers import ANY, Literal
 from dedup_crawler.rules.language.operations import Drop, Operation, Star
 from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import rule_identifier, site_identifier
 from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, Shapes
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 
@@ -37,10 +37,9 @@ def save_model(site: Site, host: str, folder: Path) -> Path:
     shapes = _shapes(site)
     believed = _believed(site, host, shapes)
     covered = {rule.shape: rule for rule in believed.values() if isinstance(rule, CoverageRule)}
-    keys = frozenset({"v", "id", "sid", "page", "utm"})
-    model.links_ = {host: HostLinks(keys, False, shapes, {}, covered)}
+    model.links_ = {host: HostLinks(False, shapes, {}, covered)}
     rules = [rule for rule in believed.values() if isinstance(rule, Rule)]
-    model.engine_ = RuleEngine(rules, query_keys={host: keys})
+    model.engine_ = RuleEngine(rules)
     model.new_words_ = NewWords(model.engine_, {})
     model.quality_ = model._quality()
     return model.save(folder)

@@ -32,7 +32,7 @@ from dedup_crawler.live.exploration.rule_life import (
     share_that_holds,
 )
 from dedup_crawler.methods.model.evidence_file import RuleCounts
-from dedup_crawler.rules.language.candidates import as_candidate, is_value, rule_of
+from dedup_crawler.rules.language.identifiers import as_candidate, is_value, rule_of
 
 MAX_SETS = 10_000
 """Sets of rules whose drops are counted separately."""

@@ -6,9 +6,9 @@ A test costs a fetch. It lowers the expected error of the rule, and so the expec
 The rules of a site were learnt together and change together. If many of them have held, a test of the next one is worth
 less (a hierarchical prior: A. Gelman et al., "Bayesian Data Analysis", 2013, chapter 5).
 
-A candidate is tested value by value (:mod:`dedup_crawler.rules.language.candidates`). Drops with a new value wait for a
-right test of that value, until as many values were right as training asks of a rule about any value. The first wrong
-value is switched off, and from then on every value needs its test. The second one switches off the candidate.
+A candidate is tested value by value (:mod:`dedup_crawler.rules.language.identifiers`). Drops with a new value wait
+for a right test of that value, until as many values were right as training asks of a rule about any value. The first
+wrong value is switched off, and from then on every value needs its test. The second one switches off the candidate.
 """
 
 from __future__ import annotations

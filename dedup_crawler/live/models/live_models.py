@@ -28,9 +28,14 @@ from dedup_crawler.methods.model.evidence_file import (
 )
 from dedup_crawler.methods.model.folder import DESCRIPTION, folder_name
 from dedup_crawler.methods.wrapped import StaticFront, without
-from dedup_crawler.rules.language.candidates import is_value, rule_of
-from dedup_crawler.rules.language.rule_files import effect_identifier, order_identifier, rule_identifier
-from dedup_crawler.rules.static_rules.layer import StaticLayer
+from dedup_crawler.rules.exchange.static_rules import StaticLayer
+from dedup_crawler.rules.language.identifiers import (
+    effect_identifier,
+    is_value,
+    order_identifier,
+    rule_identifier,
+    rule_of,
+)
 from dedup_crawler.urls.normal import host_of, normal_form
 
 logger = logging.getLogger(__name__)

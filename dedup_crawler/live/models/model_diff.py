@@ -18,8 +18,7 @@ from dedup_crawler.live.seen.table import DigestTable
 from dedup_crawler.methods import Canonicalizer, Referrer, load_model
 from dedup_crawler.methods.model.evidence_file import evidence_for, evidence_path, read_evidence
 from dedup_crawler.methods.wrapped import StaticFront
-from dedup_crawler.rules.export.discarder import to_discarder
-from dedup_crawler.rules.export.model_rules import Export, to_table
+from dedup_crawler.rules.exchange.exports import Export, to_discarder, to_table
 
 N_EXAMPLES = 3
 _MAX_TOLD = 10_000  # remembered sentences of rules that need a referrer

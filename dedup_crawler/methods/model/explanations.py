@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, TypedDict
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.rule_files import order_identifier, site_identifier
+from dedup_crawler.rules.language.identifiers import order_identifier, site_identifier
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.sentences import sentence_of
 from dedup_crawler.rules.language.site_rules import SiteRule
-from dedup_crawler.rules.language.substring_rule import AnyRule
 
 FILE = "training.json"
 """Name of the file in a model folder."""
@@ -34,7 +34,7 @@ class Referrer:
     form: str
     """Canonical form of the page."""
     link_names: frozenset[str] | None = None
-    """Names in all links of the page (:mod:`dedup_crawler.urls.link_names`); None if not known: then rules
+    """Names in all links of the page (:mod:`dedup_crawler.urls.page_links`); None if not known: then rules
     about short lists say nothing."""
 
 

@@ -8,26 +8,18 @@ of them makes the URL smaller. In all cases, the form of a form is the form itse
 
 from __future__ import annotations
 
-import copy
-import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from operator import itemgetter
 
+from dedup_crawler.rules.language.identifiers import order_identifier, rule_identifier
 from dedup_crawler.rules.language.matchers import few_values
-from dedup_crawler.rules.language.operations import Cut, Drop, Lowercase, Set, Shorten, Spaces, Star
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import order_identifier, rule_identifier
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
-from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, query_names
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringIndex, SubstringRule
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
 _MAX_SHRINKS = 100
-_PARAMETER = re.compile(r"query\[[A-Za-z0-9\-._~]+\]").fullmatch
-_PLAIN_VALUE = re.compile(r"[A-Za-z0-9\-._~]*").fullmatch
-_NEVER = frozenset({"scheme"})  # every URL has it
 
 _Ranked = tuple[int, int, Rule]
 """Rank (the most specific rule first), number and rule."""
@@ -44,9 +36,6 @@ class RuleIndex:
 
     def __init__(self, numbered: Iterable[tuple[int, Rule]]) -> None:
         ordered = sorted(numbered, key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
-        required = [[key for key in rule.required() if key[:6] == "query["] for _, rule in ordered]
-        self._names = frozenset(key[6:].rpartition("]")[0] for keys in required for key in keys)
-        self._need_query = all(required)
         self._at_key: dict[str, list[_Ranked]] = defaultdict(list)
         self._at_value: dict[str, dict[str | None, list[_Ranked]]] = defaultdict(lambda: defaultdict(list))
         literals = [
@@ -63,10 +52,6 @@ class RuleIndex:
                 key = max(rule.required(), key=lambda key: (key[:6] == "query[", key), default="scheme")
                 self._at_key[key].append((rank, number, rule))
         self._keys = [*self._at_key.keys() | self._at_value.keys()]
-
-    def may_fire(self, names: Iterable[str]) -> bool:
-        """Return False if no rule matches a URL whose query has these *names*."""
-        return not self._need_query or not self._names.isdisjoint(names)
 
     def fire(self, values: Mapping[str, str | None]) -> tuple[int, KeyValues] | None:
         """Number of the most specific rule that changes the map of a URL, and the changed map; None without one."""
@@ -88,32 +73,20 @@ class RuleIndex:
 
 
 class RuleEngine:
-    """Gives URLs their canonical forms.
+    """Gives URLs their canonical forms by *rules* of any hosts; of two equally specific ones, the first is tried first.
 
-    Parameters
-    ----------
-    rules
-        Rules of any hosts. Of two equally specific rules, the first is tried first.
-    maps
-        Host -> map that reads its URLs; :data:`KEY_VALUES` by default.
-    query_keys
-        Host -> the query names that its rules know. A URL with another name keeps its own form. By default all names
-        are known.
-    n_remembered
-        Number of URLs whose forms are remembered. Callers often ask for form and rules of the same URL; learning asks
-        for the forms of all URLs several times.
+    *maps* holds the map that reads the URLs of a host, if it is not the usual one. The forms of *n_remembered* URLs are
+    remembered: callers often ask for form and rules of the same URL, and learning asks for all forms several times.
     """
 
     def __init__(
         self,
         rules: Iterable[AnyRule],
         maps: Mapping[str, UrlMap] | None = None,
-        query_keys: Mapping[str, frozenset[str]] | None = None,
         n_remembered: int = 1,
     ) -> None:
         self.rules = list(rules)
         self.maps = dict(maps or {})
-        self._query_keys = dict(query_keys or {})
         of_host: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
         substrings: dict[str, list[tuple[int, SubstringRule]]] = defaultdict(list)
         for number, rule in enumerate(self.rules):
@@ -123,19 +96,6 @@ class RuleEngine:
                 of_host[rule.host].append((number, rule))
         self._indexes = {host: RuleIndex(numbered) for host, numbered in of_host.items()}
         self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
-        self._plain = {
-            number: frozenset(f"{key}#2" for key in rule.transformation)
-            for number, rule in enumerate(self.rules)
-            if isinstance(rule, Rule) and _is_plain(rule, self.maps.get(rule.host, KEY_VALUES))
-        }
-        """Number of each rule after which the URL need not be read again -> keys that the URL must not have then."""
-        self._query_only = {
-            host
-            for host, numbered in of_host.items()
-            if host not in substrings
-            and all(n in self._plain and all(key[:6] == "query[" for key in rule.spoken()) for n, rule in numbered)
-        }
-        """Hosts whose rules neither look at a path nor change one."""
         self._n_remembered = n_remembered
         self._remembered: dict[str, _Trace] = {}
 
@@ -143,22 +103,12 @@ class RuleEngine:
         """Form of a URL in normal form, on any host; never raises."""
         return self.trace(url)[0]
 
-    def is_strange(self, url: str) -> bool:
-        """Return True if a URL has query names that the rules of its host do not know."""
-        known = self._query_keys.get(host_of(url))
-        return known is not None and not known.issuperset(query_names(url))
-
     def trace(self, url: str) -> _Trace:
         """Form of *url*, and the numbers of the rules that led to the form, in order."""
         remembered = self._remembered.get(url)
         if remembered is not None:
             return remembered
-        host, names = host_of(url), query_names(url)
-        known = self._query_keys.get(host)
-        if known is not None and not known.issuperset(names):
-            passed, fired, is_settled = [url], list[int](), True
-        else:
-            passed, fired, is_settled = self._walk(url, host, names)
+        passed, fired, is_settled = self._walk(url)
         found = passed[-1], fired
         if not is_settled:
             is_circle = passed[-1] in passed[:-1]
@@ -184,17 +134,10 @@ class RuleEngine:
             found[order_identifier(host_of(url))] = None
         return tuple(found)
 
-    def knowing(self, query_keys: Mapping[str, frozenset[str]]) -> RuleEngine:
-        """The same engine with the query names that its rules know."""
-        engine = copy.copy(self)
-        engine._query_keys = dict(query_keys)
-        engine._remembered = {url: found for url, found in self._remembered.items() if not engine.is_strange(url)}
-        return engine
-
     def without(self, identifiers: Collection[str]) -> RuleEngine:
         """An engine without some of the rules; the others keep their order."""
         kept = self.kept(identifiers)
-        engine = RuleEngine([self.rules[number] for number in kept], self.maps, self._query_keys)
+        engine = RuleEngine([self.rules[number] for number in kept], self.maps)
         engine.identifiers = [self.identifiers[number] for number in kept]
         return engine
 
@@ -204,61 +147,34 @@ class RuleEngine:
 
     def circle(self, url: str) -> list[int]:
         """Numbers of the rules that run in a circle on *url*; empty if there is no circle."""
-        passed, fired, is_settled = self._walk(url, host_of(url), query_names(url))
+        passed, fired, is_settled = self._walk(url)
         return [] if is_settled else fired[passed.index(passed[-1]) :]
 
-    def _walk(self, url: str, host: str, names: Sequence[str]) -> tuple[list[str], list[int], bool]:
+    def _walk(self, url: str) -> tuple[list[str], list[int], bool]:
         """Apply rules: the forms in order, the rules between them, and True if no rule fires on the last form."""
+        host = host_of(url)
         index, substrings = self._indexes.get(host), self._substrings.get(host)
-        start = _start_of_path(url)
-        is_sorted = start < 0 or names == sorted(names)
-        may_fire = index is not None and (host in self.maps or index.may_fire(names))
-        if start < 0 or (substrings is None and not may_fire):
-            return [url if is_sorted else _sorted(url, names)], [], True
         url_map = self.maps.get(host, KEY_VALUES)
-        scheme = url[: url.index("://")]
-        if host in self._query_only and names and len(set(names)) == len(names):
-            start = url.index("?")
-        values = url_map.read(url[start:], scheme)
-        passed, fired, current = [url], list[int](), url
+        current, values = read_url(url, url_map)
+        passed, fired = [current], list[int]()
+        if not values:  # no absolute URL
+            return passed, fired, True
         while len(fired) < (_MAX_PASSES if substrings is None else _MAX_SHRINKS):
-            changed = index.fire(values) if index is not None else None
-            is_plain = changed is not None and self._plain.get(changed[0], _NEVER).isdisjoint(changed[1])
-            if not is_sorted and not fired and not is_plain:
-                current = passed[0] = _sorted(url, names)
-            if changed is not None:
+            start = _start_of_path(current)
+            if index is not None and (changed := index.fire(values)) is not None:
                 number, after = changed
-                if is_plain:
-                    current, values = current[:start] + url_map.write(after), after
-                else:
-                    current, values = read_url(_written(current, after, url_map), url_map)
-                    start = _start_of_path(current)
+                written = _written(current, after, url_map)
             elif substrings is not None and (shrunk := substrings.fire(current[start:])) is not None:
                 number, rest = shrunk
-                current, values = read_url(normal_form(current[:start] + rest), url_map)
+                written = current[:start] + rest
             else:
                 return passed, fired, True
-            if not is_sorted and fired:  # only a second rule needs the sorted first form, and most URLs need one rule
-                passed[0] = _sorted(url, names)
+            current, values = read_url(normal_form(written), url_map)  # a value may need other escapes in its new place
             fired.append(number)
             passed.append(current)
             if current in passed[:-1]:
                 break
         return passed, fired, False
-
-
-def _is_plain(rule: Rule, url_map: UrlMap) -> bool:
-    """Return True if the URL that a rule writes is in normal form, and reading it gives the map that was written."""
-    return all(
-        _PARAMETER(key) is not None
-        and url_map.is_whole(key)
-        and (
-            isinstance(operation, (Drop, Star, Shorten, Lowercase, Spaces))
-            or (isinstance(operation, Set) and _PLAIN_VALUE(operation.value or "") is not None)
-            or (isinstance(operation, Cut) and not operation.delimiter.isalnum() and operation.delimiter != "%")
-        )
-        for key, operation in rule.transformation.items()
-    )
 
 
 def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
@@ -267,24 +183,22 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     if start < 0:  # no absolute URL: rules do not apply
         return url, {}
     values = url_map.read(url[start:], url[: url.index("://")])
-    names = query_names(url)
-    return _sorted(url, names) if names != sorted(names) else url, values
+    path, _, query = url.partition("?")
+    parts = query.split("&")
+    parts.sort(key=_name_of)
+    return f"{path}?{'&'.join(parts)}" if query else url, values
 
 
 def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
     authority = url.partition("://")[2].partition("/")[0]
-    # a value may need other escapes in its new place
-    return normal_form(f"{values['scheme']}://{authority}{url_map.write(values)}")
-
-
-def _sorted(url: str, names: Sequence[str]) -> str:
-    """Sort the query of a URL by its *names*, as a map is written."""
-    path, _, query = url.partition("?")
-    parts = sorted(zip(names, query.split("&"), strict=True), key=itemgetter(0))
-    return f"{path}?{'&'.join([part for _, part in parts])}"
+    return f"{values['scheme']}://{authority}{url_map.write(values)}"
 
 
 def _start_of_path(url: str) -> int:
     """Position of the path in an absolute URL; -1 for other strings."""
     mark = url.find("://")
     return url.find("/", mark + 3) if mark >= 0 and "?" not in url[:mark] else -1
+
+
+def _name_of(part: str) -> str:
+    return part.partition("=")[0]

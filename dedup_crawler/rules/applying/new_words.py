@@ -13,7 +13,7 @@ from typing import Any
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.language.matchers import ANY, Literal
+from dedup_crawler.rules.language.matchers import ANY
 from dedup_crawler.rules.language.operations import Cut, Drop, Star
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.urls.keyvalue import values_of
@@ -62,11 +62,11 @@ class NewWords:
     def __init__(self, engine: RuleEngine, shared: Shared) -> None:
         self.shared = shared
         self._met = ValueReuseGuard()
-        self._of_host: dict[str, list[tuple[int, Rule, str, list[str]]]] = defaultdict(list)
+        self._of_host: dict[str, list[tuple[int, Rule, str]]] = defaultdict(list)
         for number in sorted({number for number, _ in shared}):
             rule = engine.rules[number]
             if isinstance(rule, Rule) and (key := _open_key(rule)) is not None:
-                self._of_host[rule.host].append((number, rule, key, _needed(rule)))
+                self._of_host[rule.host].append((number, rule, key))
 
     @classmethod
     def learn(cls, engine: RuleEngine, urls: Iterable[str]) -> NewWords:
@@ -131,10 +131,8 @@ class NewWords:
         if not rules or url == form:
             return []
         found: list[tuple[int, str, str, str]] = []
-        for number, rule, key, needed in rules:
-            if not all(text in url for text in needed):
-                continue  # much cheaper than reading the URL
-            values = values_of(url)
+        values = values_of(url)
+        for number, rule, key in rules:
             if rule.matches(values):
                 operation, value = rule.transformation[key], values.get(key)
                 gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
@@ -151,15 +149,3 @@ def _open_key(rule: Rule) -> str | None:
     if len(keys) != 1 or not keys[0].startswith("path[") or rule.context.get(keys[0], ANY) != ANY:
         return None
     return keys[0]
-
-
-def _needed(rule: Rule) -> list[str]:
-    """Texts that a URL must contain to match a rule."""
-    needed = []
-    for key, matcher in rule.context.items():
-        if isinstance(matcher, Literal) and matcher.value and key.startswith(("path[", "query[")):
-            name = key[6:].partition("]")[0] if key.startswith("query[") else ""
-            needed.append(f"{name}={matcher.value}" if name else matcher.value)
-        elif key.startswith("query[") and key[-1] == "]":
-            needed.append(key[6:-1])
-    return needed

@@ -1,5 +1,4 @@
-"""The rule language of all miners: rules as objects, as JSON and as English sentences.
+"""The rule language: what a rule is, how it is written and described.
 
-Read ``rule.py`` first, then ``substring_rule.py``, ``rule_files.py`` and ``sentences.py``; ``candidates.py`` names the
-values that candidates remove. Nothing here applies a rule to the URLs of a crawl, or decides whether it is right.
+Read ``rule.py`` first, then ``rule_files.py``, ``identifiers.py`` and ``sentences.py``.
 """

@@ -15,17 +15,11 @@ Only host and transformation are required. ``null`` is the value of a query key 
 ``substring`` in place of context, absent and transformation; ``at`` lists none, one or both of ``start`` and ``end``::
 
     {"host": "news.example", "substring": {"old": "story?id=", "new": "story_", "at": []}}
-
-The identifier of a rule is a short digest of its host and its JSON, without origin and statistics. The same rule has
-the same identifier in every process, after loading, and when it is learnt again.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
@@ -44,10 +38,8 @@ from dedup_crawler.rules.language.operations import (
     Star,
     Unordered,
 )
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.site_rules import HostAlias, ReferrerRule, SiteRule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
 from dedup_crawler.rules.language.statistics import NO_STATISTICS, MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 
 _PARTS = ("host", "context", "absent", "transformation", "origin", "statistics")
 _SUBSTRING_PARTS = ("host", "substring", "origin", "statistics")
@@ -58,8 +50,6 @@ _OPERATIONS = ("set", "copy", "before", "behind", "unordered", "shorten", "space
 _PLAIN_OPERATIONS: Mapping[str, type[Drop | Star | Lowercase]] = {"drop": Drop, "star": Star, "lowercase": Lowercase}
 _PLACES = ("first", "last")
 _KINDS = ("bag", "set")
-_N_BYTES = 6  # two of 5,000 rules have the same identifier in one model of 20 million
-_MAX_CACHED = 10_000
 
 
 def rules_to_json(rules: Iterable[AnyRule]) -> list[dict[str, Any]]:
@@ -235,49 +225,3 @@ def _known(said: JsonValue, known: Sequence[str]) -> str:
 
 def _text(said: JsonValue) -> str | None:
     return None if said.raw is None else said.text()
-
-
-def identifier(*said: Any) -> str:
-    """Twelve hex digits for JSON values.
-
-    >>> identifier("query-order", "forum.example")
-    'af93aec16f30'
-    """
-    text = json.dumps(said, sort_keys=True, ensure_ascii=True)
-    return hashlib.blake2b(text.encode("ascii"), digest_size=_N_BYTES).hexdigest()
-
-
-def rule_identifier(rule: AnyRule) -> str:
-    """Identifier of a rule that changes URLs."""
-    (said,) = rules_to_json([rule])
-    return identifier("rule", {part: value for part, value in said.items() if part not in ("origin", "statistics")})
-
-
-def effect_identifier(rule: AnyRule) -> str:
-    """Identifier of what a rule does to which values, in any context of other keys."""
-    (said,) = rules_to_json([rule])
-    changed = said.get("transformation", {}).keys()
-    parts = {part: said[part] for part in ("host", "substring", "transformation") if part in said}
-    return identifier("effect", {**parts, "values": {k: v for k, v in said.get("context", {}).items() if k in changed}})
-
-
-@lru_cache(_MAX_CACHED)
-def order_identifier(host: str) -> str:
-    """Identifier of the sorting of queries on *host*, which changes URLs without a rule."""
-    return identifier("query-order", host)
-
-
-@lru_cache(_MAX_CACHED)
-def site_identifier(host: str, rule: SiteRule) -> str:
-    """Identifier of a rule about a site; *host* is the host of the links."""
-    if isinstance(rule, HostAlias):
-        return identifier("alias", rule.host, rule.target)
-    if isinstance(rule, ReferrerRule):
-        return identifier("referrer", host, rule.referrer, rule.shape, *filter(None, [rule.unless]))
-    return identifier("coverage", host, rule.shape)
-
-
-@lru_cache(_MAX_CACHED)
-def translation_identifier(template: str, says: str) -> str:
-    """Identifier of the translation of one template."""
-    return identifier("translation", template, says)

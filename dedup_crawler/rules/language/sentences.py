@@ -23,9 +23,8 @@ from dedup_crawler.rules.language.operations import (
     Star,
     Unordered,
 )
-from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
 from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule, written
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.urls.site_grammar import spoken_name
 
 _SHOWN_VALUES = 4

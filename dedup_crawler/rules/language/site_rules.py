@@ -1,6 +1,6 @@
 """Rules about a whole site, not about single URLs: host aliases, referrer rules and coverage rules.
 
-:mod:`dedup_crawler.rules.learning.site_rules` learns them. The link rules of a host are tables to look them up, and
+:mod:`dedup_crawler.rules.learning.site_learning` learns them. The link rules of a host are tables to look them up, and
 JSON that a person can read (``links.json``).
 
 Link rules speak of the *shape* of a URL: its map, with ``*`` for the values that tell pages apart.
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.operations import STAR
 from dedup_crawler.rules.language.statistics import MergeEvidence, merge_evidence_of
-from dedup_crawler.urls.keyvalue import KEY_VALUES, is_sorted, values_of
+from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names, values_of
 
 MIN_URLS = 8
 """Smallest number of URLs with a value that stays in shapes."""
@@ -66,10 +66,9 @@ class Shapes:
     def of(self, url: str) -> Shape:
         """Shape of a URL in normal form."""
         shape = self._known.get(url)
-        if shape is not None:
-            return shape
-        shape = self._shape_of(url)
-        remember(self._known, url, shape)
+        if shape is None:
+            shape = self._written(values_of(url), ())
+            remember(self._known, url, shape)
         return shape
 
     def of_link(self, page: str, url: str) -> tuple[Shape, Shape]:
@@ -94,9 +93,6 @@ class Shapes:
     def _section(self, values: Mapping[str, str | None]) -> dict[str, str]:
         first = values.get("path[0]") or ""
         return {"path[0]": first} if first in self.literals.get("path[0]", ()) else {}
-
-    def _shape_of(self, url: str) -> Shape:
-        return self._written(values_of(url), ())
 
     def _written(self, values: Mapping[str, str | None], same: Collection[str]) -> Shape:
         def shown(key: str, value: str) -> str:
@@ -171,11 +167,7 @@ class ReferrerRule:
     """Evidence in pages that hold such links."""
     n_urls: int
     unless: str = ""
-    """Name in links (:mod:`dedup_crawler.urls.link_names`); empty for a rule about all such pages."""
-
-    def holds_on(self, link_names: Set[str] | None) -> bool:
-        """Return True if the rule applies to a page with these names in its links (None: not known)."""
-        return not self.unless or (link_names is not None and self.unless not in link_names)
+    """Name in links (:mod:`dedup_crawler.urls.page_links`); empty for a rule about all such pages."""
 
 
 @dataclass(frozen=True)
@@ -195,15 +187,13 @@ SiteRule = HostAlias | ReferrerRule | CoverageRule
 class HostLinks:
     """Rules about the links of one host."""
 
-    query_keys: frozenset[str]
-    """Query names that enough training URLs have. The rules say nothing about URLs with other names."""
     is_ordered: bool
     """True if the order of the query matters. Then a URL whose query is not sorted keeps its own form."""
     shapes: Shapes
     referrer_rules: Mapping[tuple[Shape, Shape], ReferrerRule]
     coverage_rules: Mapping[Shape, CoverageRule]
     repeating: frozenset[Shape] = frozenset()
-    """Kinds that mostly repeat pages of others (:mod:`dedup_crawler.rules.learning.repeating`): shapes, query names."""
+    """Kinds that mostly repeat pages of others (``repeating_kinds`` of ``host_crawl.py``): shapes, query names."""
 
     def rules(self) -> list[ReferrerRule | CoverageRule]:
         """All rules of the host."""
@@ -211,12 +201,17 @@ class HostLinks:
 
     def is_out_of_order(self, url: str) -> bool:
         """Return True if the order of queries matters on the host, and the query of *url* is not sorted."""
-        return self.is_ordered and "&" in url and not is_sorted(url)
+        return self.is_ordered and (names := query_names(url)) != sorted(names)
 
     def referrer_rule_of(self, url: str, referrer: str, link_names: Set[str] | None) -> ReferrerRule | None:
-        """The rule by which the link *url* on the page *referrer*, with *link_names* in its links, leads back to it."""
+        """The rule by which the link *url* on the page *referrer* leads back to it.
+
+        *link_names* are the names in the links of the page; None if they are not known.
+        """
         rule = self.referrer_rules.get(self.shapes.of_link(referrer, url))
-        return rule if rule is not None and rule.holds_on(link_names) else None
+        if rule is None or (rule.unless and (link_names is None or rule.unless in link_names)):
+            return None
+        return rule
 
     def may_lead_back(self, url: str) -> bool:
         """Return True if *url* leads back on some pages."""
@@ -224,7 +219,7 @@ class HostLinks:
             return False
         keys, values = zip(*self.shapes.of(url), strict=True)
         links = self._links_back.get(keys, ())
-        return any(all(map(_may_be, link, values)) for link in links)
+        return any(all(known in (SAME, value) for known, value in zip(link, values, strict=True)) for link in links)
 
     @cached_property
     def _links_back(self) -> Mapping[tuple[str, ...], set[tuple[str, ...]]]:
@@ -251,7 +246,6 @@ class HostLinks:
             for rule in self.rules()
         }
         return {
-            "query_keys": sorted(self.query_keys),
             "is_ordered": self.is_ordered,
             "literals": self.shapes.to_json(),
             "referrer_rules": [
@@ -266,12 +260,15 @@ class HostLinks:
     def from_json(cls, value: JsonValue) -> HostLinks:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
         referrer_rules = [
-            ReferrerRule(_shape(entry["referrer"]), *_shape_and_counts(entry), _unless(entry))
+            ReferrerRule(
+                _shape(entry["referrer"]),
+                *_shape_and_counts(entry),
+                unless=entry["unless"].text() if "unless" in entry else "",
+            )
             for entry in value["referrer_rules"].values()
         ]
         coverage_rules = [CoverageRule(*_shape_and_counts(entry)) for entry in value["coverage_rules"].values()]
         return cls(
-            frozenset(value["query_keys"].texts()),
             value["is_ordered"].flag(),
             Shapes.from_json(value["literals"]),
             {(rule.referrer, rule.shape): rule for rule in referrer_rules},
@@ -280,20 +277,12 @@ class HostLinks:
         )
 
 
-NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
+NO_LINKS = HostLinks(False, Shapes({}), {}, {})
 """No link rules."""
-
-
-def _may_be(known: str, value: str) -> bool:
-    return known in (SAME, value)
 
 
 def _shape_and_counts(entry: JsonValue) -> tuple[Shape, MergeEvidence, int]:
     return _shape(entry["link"]), merge_evidence_of(entry, "pages"), entry["urls"].count()
-
-
-def _unless(entry: JsonValue) -> str:
-    return entry["unless"].text() if "unless" in entry else ""
 
 
 def _shape(value: JsonValue) -> Shape:

@@ -122,15 +122,15 @@ def share_interval(n_hits: int, n: int) -> tuple[float, float]:
 
 
 @lru_cache(10_000)
-def jeffreys_bound(n_groups: int, n_wrong: int, confidence: float = 0.95) -> float:
-    """Upper bound (0-1) of the share of wrong groups, by the one-sided Jeffreys interval; 1 without groups.
+def jeffreys_bound(n_groups: int, n_wrong: int) -> float:
+    """Upper bound (0-1) of the share of wrong groups, by the one-sided Jeffreys interval at 95 %; 1 without groups.
 
     No group wrong gives 0.10 at 18 groups, 0.05 at 38, 0.02 at 95.
 
     >>> round(jeffreys_bound(38, 0), 2)
     0.05
     """
-    return _quantile(confidence, n_wrong + 0.5, n_groups - n_wrong + 0.5) if n_groups else 1.0
+    return _quantile(0.95, n_wrong + 0.5, n_groups - n_wrong + 0.5) if n_groups else 1.0
 
 
 def _quantile(chance: float, a: float, b: float) -> float:

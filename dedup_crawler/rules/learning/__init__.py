@@ -1,5 +1,5 @@
 """Learns the rules of our own method from a crawl.
 
-Read ``host_crawl.py`` first, then ``columns.py``, ``hypotheses.py`` (with ``joins.py`` and ``spellings.py``),
-``trials.py`` and ``contexts.py``; ``belief.py`` decides. The miners of the papers are in ``miners/``.
+Read ``host_crawl.py`` first, then ``columns.py``, ``hypotheses.py`` (with ``proposers.py``), ``trials.py`` and
+``contexts.py``; ``belief.py`` decides. The miners of the papers are in ``miners/``.
 """

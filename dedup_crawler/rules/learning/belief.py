@@ -19,9 +19,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.site_rules import SiteRule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import AnyRule
 
 UNKNOWN = -1
 """Cluster number of a URL whose page is not known."""
@@ -109,9 +109,9 @@ class Belief:
         self._believed.add(name)
         self.refused.pop(name, None)
 
-    def may_hold(self, weight: float, wrong_weight: float) -> bool:
-        """Return True if groups of this weight make the expected error small."""
-        return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error
+    def holds(self, weight: float, wrong_weight: float, stricter: int = 1) -> bool:
+        """Return True if groups of this weight are enough to believe a hypothesis."""
+        return weight >= MIN_GROUPS and expected_error(weight, wrong_weight) <= self.risk.max_error / stricter
 
     def believes(self, rule: SiteRule, evidence: Evidence, stricter: int = 1, doubt: str = "") -> bool:
         """Count and judge a rule. It is refused for its evidence or for another *doubt*, and the reason is kept."""
@@ -120,10 +120,6 @@ class Belief:
         if reason:
             self.refuse(rule, rule, reason)
         return not reason
-
-    def holds(self, evidence: Evidence, stricter: int = 1) -> bool:
-        """Return True if a hypothesis with this evidence is believed."""
-        return not self.why_not(evidence, stricter)
 
     def why_not(self, evidence: Evidence, stricter: int = 1) -> str:
         """Reason why a hypothesis with this evidence is refused; empty if it is believed.

@@ -16,8 +16,7 @@ import xxhash
 
 from dedup_crawler.rules.applying.engine import RuleIndex
 from dedup_crawler.rules.language.matchers import ANY
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringIndex, SubstringRule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringIndex, SubstringRule
 from dedup_crawler.rules.learning.belief import UNKNOWN, PairJudge
 from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, values_of
 
@@ -59,16 +58,8 @@ class Column:
 class UrlColumns:
     """Distinct maps of the URLs of one host, one a row, in crawl order. Rules change rows; equal rows are merged.
 
-    Parameters
-    ----------
-    host
-        Host with its port.
-    urls
-        URLs of the host, in normal form.
-    clusters
-        ``clusters[i]`` is the page that ``urls[i]`` shows; :data:`UNKNOWN` if it is not known.
-    evidence
-        Compares the pages. Without it, different clusters are different pages.
+    ``clusters[i]`` is the page that ``urls[i]`` shows; :data:`UNKNOWN` if it is not known. *evidence* compares the
+    pages; without it, different clusters are different pages.
     """
 
     def __init__(
@@ -85,11 +76,10 @@ class UrlColumns:
         """Keys whose values were found to tell some pages apart."""
         self.first: Integers = np.arange(len(urls))
         """Place in the crawl of the first URL of each row, (rows,)."""
-        self._maps: list[KeyValues] = []
+        self._maps: list[KeyValues] = list(map(values_of, urls))
         self._rests: list[str] | None = None  # written when they are first needed
         self._applied: list[Rule] = []
         self._index = RuleIndex(())
-        self._maps += map(values_of, urls)
         n_of_key = Counter(key for values in self._maps for key in values)
         rarest = sorted(n_of_key, key=lambda key: (-n_of_key[key], key))[MAX_KEYS:]
         self._rare = frozenset(rarest)

@@ -103,7 +103,7 @@ class ContextSearch:
                 self._search((*conditions, option.condition), mask & option.mask, depth - 1)
 
     def _take_best(self, conditions: tuple[Condition, ...], live: Mask, options: list[_Option]) -> bool:
-        good = [option for option in options if self._belief.may_hold(option.weight, option.wrong)]
+        good = [option for option in options if self._belief.holds(option.weight, option.wrong)]
         for option in sorted(good, key=lambda option: option.wrong - option.weight):
             chosen = live & option.mask
             if self._believed((*conditions, option.condition), chosen, self._trials.evidence(chosen)):
@@ -116,7 +116,7 @@ class ContextSearch:
         A copied key must have several values: with a single value, two keys agree by chance.
         """
         trials = self._trials
-        if not self._belief.holds(evidence):
+        if not self._belief.holds(evidence.weight, evidence.wrong_weight):
             return False
         if any(len(np.unique(numbers[chosen])) == 1 for numbers in self._copied):
             return False
@@ -131,7 +131,7 @@ class ContextSearch:
             values = frozenset(trials.gone_values[number] for number in gone.tolist())
             chosen = chosen & np.isin(trials.gone, gone)
             evidence = trials.evidence(chosen)
-            if not self._belief.holds(evidence):
+            if not self._belief.holds(evidence.weight, evidence.wrong_weight):
                 return False
         is_crowd = evidence.n_groups < MIN_GROUPS
         matters = values is not None and bool((~trials.is_right & ~chosen & np.isin(trials.gone, gone)).any())
@@ -212,7 +212,7 @@ class ContextSearch:
             chosen = live & (trials.groups == group)
             n_wrong = len(np.unique(trials.gone[chosen & ~trials.is_right]))  # several trials may share a value
             n_met = int(n_values[group])
-            if self._belief.may_hold(n_met, n_wrong):
+            if self._belief.holds(n_met, n_wrong):
                 evidence = Evidence(n_met, n_wrong, n_met, n_wrong)
                 self._take(Context(self._conditions_of(chosen), None, evidence, chosen, is_crowd=True))
 

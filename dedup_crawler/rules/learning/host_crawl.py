@@ -10,19 +10,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
+from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Shape, Shapes, query_shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
-from dedup_crawler.rules.language.substring_rule import AnyRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
-from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
-from dedup_crawler.rules.learning.repeating import repeating_kinds
-from dedup_crawler.rules.learning.site_rules import Links, evenly, learn_coverage_rules, learn_referrer_rules
+from dedup_crawler.rules.learning.site_learning import (
+    Links,
+    evenly,
+    learn_coverage_rules,
+    learn_referrer_rules,
+    verdicts_of,
+)
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
-from dedup_crawler.urls.link_names import names_of_links
+from dedup_crawler.urls.keyvalue import KEY_VALUES
 from dedup_crawler.urls.normal import normal_form
+from dedup_crawler.urls.page_links import names_of_links
 
 MIN_WRONG = 3
 """Smallest number of wrong groups, for the order of queries to matter."""
@@ -32,6 +36,10 @@ MAX_READ = 30
 """Most pages of a kind that are searched for links, of those that other URLs show, and of others."""
 MAX_WRONG = 0.1
 """Largest share (0-1) of wrong groups with which the order of queries does not matter."""
+MIN_REPEATING = 5
+"""Smallest number of URLs of a kind that is judged."""
+MAX_ALONE = 1 / 3
+"""Largest share (0-1) of the URLs of a kind that repeats, for the pages that no other kind shows."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ def learn_rules(
 def learn_links(
     crawl: HostCrawl, engine: RuleEngine, belief: Belief
 ) -> tuple[HostLinks, dict[ReferrerRule, Sequence[tuple[int, int]]]]:
-    """Learn the link rules, and the query names and order to which rules apply.
+    """Learn the link rules, and whether the order of queries matters.
 
     Referrer rules also come with their evidence: pairs of a page and a link on it.
     """
@@ -111,7 +119,6 @@ def learn_links(
     order = evidence_of_order(sorted_urls, crawl)
     back = learn_referrer_rules(links, belief)
     found = HostLinks(
-        query_keys=_common_query_keys(crawl.urls),
         is_ordered=order_matters(order),
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in back},
@@ -158,6 +165,44 @@ def _repeating(crawl: HostCrawl, shapes: Sequence[Shape]) -> frozenset[Shape]:
     return repeating_kinds(shapes, pages, leads_on) | repeating_kinds(of_query, pages, leads_on)
 
 
+def repeating_kinds(kinds: Sequence[Shape], alike: Sequence[int], leads_on: Sequence[bool]) -> frozenset[Shape]:
+    """Find the kinds of URLs that mostly repeat pages which other URLs show.
+
+    Nothing is dropped for that. A crawl that learns fetches such URLs last, when it knows most about them: until then a
+    rule may be believed that spares their fetches. So similar pages are enough here, where rules must be proved. A kind
+    is a shape, or all URLs with the same query names: ``?sort=`` mostly means the same in all sections of a site.
+
+    A page that only repeating kinds show is no repetition.
+
+    Of two kinds that show the same pages, only one repeats: the one of which more URLs redirect, because the page is at
+    the target; else the one of more URLs.
+
+    Parameters
+    ----------
+    kinds, alike, leads_on
+        Kind of each URL, empty for none; a number for pages that are probably the same, UNKNOWN for none; and True for
+        redirects.
+    """
+    n_urls: dict[Shape, int] = defaultdict(int)
+    n_redirects: dict[Shape, int] = defaultdict(int)
+    pages_of: dict[Shape, set[int]] = defaultdict(set)
+    kinds_of: dict[int, set[Shape]] = defaultdict(set)
+    for kind, page, is_redirect in zip(kinds, alike, leads_on, strict=True):
+        if page != UNKNOWN:
+            n_urls[kind] += 1
+            n_redirects[kind] += is_redirect
+            pages_of[kind].add(page)
+            kinds_of[page].add(kind)
+    found: set[Shape] = set()
+    share = {kind: n_redirects[kind] / n for kind, n in n_urls.items()}
+    for kind in sorted(filter(None, n_urls), key=lambda kind: (-share[kind], -n_urls[kind], kind)):
+        if n_urls[kind] >= MIN_REPEATING:
+            n_alone = sum(kinds_of[page] <= found | {kind} for page in pages_of[kind])
+            if n_alone <= MAX_ALONE * n_urls[kind]:
+                found.add(kind)
+    return frozenset(found)
+
+
 def _errors(crawl: HostCrawl, pages: Sequence[int]) -> set[int]:
     """Pages of the URLs that answered with an error; none if the answers are not known."""
     if crawl.evidence is None:
@@ -186,11 +231,6 @@ def _resolved(crawl: HostCrawl, forms: Sequence[str], engine: RuleEngine) -> lis
     return pages
 
 
-def _common_query_keys(urls: Sequence[str]) -> frozenset[str]:
-    counts = Counter(name for url in urls for name in set(query_names(url)))
-    return frozenset(name for name, n in counts.items() if n >= MIN_URLS)
-
-
 def evidence_of_order(forms: Sequence[str], crawl: HostCrawl) -> MergeEvidence:
     """Count groups of URLs that differ only in the order of their query; a wrong group shows several pages.
 
@@ -201,12 +241,10 @@ def evidence_of_order(forms: Sequence[str], crawl: HostCrawl) -> MergeEvidence:
         if crawl.pages[place] != UNKNOWN:
             orders[form].setdefault(url, place)
     groups = [[*places.values()] for places in orders.values() if len(places) > 1]
-    trials = [(group, places[0], place) for group, places in enumerate(groups) for place in places[1:]]
-    verdicts = [int(crawl.pages[one] == crawl.pages[other]) for _, one, other in trials]
-    if crawl.evidence is not None and 0 in verdicts:
-        judged = crawl.evidence.judge([(one, other) for _, one, other in trials], [group for group, *_ in trials])
-        verdicts = [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
-    wrong = {group for (group, *_), verdict in zip(trials, verdicts, strict=True) if verdict == 0}
+    trials = [(group, (places[0], place)) for group, places in enumerate(groups) for place in places[1:]]
+    of_trial = [group for group, _ in trials]
+    verdicts = verdicts_of([pair for _, pair in trials], of_trial, crawl.pages, crawl.evidence)
+    wrong = {group for group, verdict in zip(of_trial, verdicts, strict=True) if verdict == 0}
     return MergeEvidence(len(groups), len(wrong))
 
 

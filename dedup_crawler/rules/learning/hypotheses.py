@@ -2,22 +2,40 @@
 
 The coarsest come first: a whole key does not matter anywhere. For contradicted hypotheses,
 :mod:`dedup_crawler.rules.learning.contexts` looks for contexts. Hypotheses about pieces of values come last.
+
+Two spellings of a value may mean the same. Version control abbreviates the names of commits (``git rev-parse
+--short``), and its web pages take both. Many servers and applications ignore the letter case of paths. Forms send
+spaces as ``+``, wikis write them as ``_``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.language.matchers import ANY, Literal
-from dedup_crawler.rules.language.operations import Cut, Drop, Operation, Set, Star, Unordered
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
+from dedup_crawler.rules.language.operations import (
+    Cut,
+    Drop,
+    Edit,
+    Lowercase,
+    Operation,
+    Set,
+    Shorten,
+    Spaces,
+    Star,
+    Unordered,
+    is_hash,
+    spaces_of,
+)
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
+from dedup_crawler.rules.learning.belief import MIN_GROUPS
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
-from dedup_crawler.rules.learning.joins import index_files, prefix_aliases, rests_of_pages, template_joins
-from dedup_crawler.rules.learning.spellings import spellings
+from dedup_crawler.rules.learning.proposers import index_files, prefix_aliases, rests_of_pages, template_joins
 
+_MAX_LENGTHS = 3  # lengths of hashes of one key
+_LOWER = Lowercase()
 STAGES = 3
 MIN_URLS = 8
 """Smallest number of URLs with a key, a value or a delimiter, for a hypothesis about it."""
@@ -117,3 +135,43 @@ def _delimiters(column: Column) -> list[str]:
     for value in column.values[:_MAX_SAMPLE]:
         found.update({character for character in value or "" if not character.isalnum() and character != "%"})
     return [delimiter for delimiter, n in found.most_common(_MAX_DELIMITERS) if n >= MIN_URLS]
+
+
+def spellings(columns: UrlColumns) -> Iterator[Rule]:
+    """Rules about one key each, and about the letter case of whole paths."""
+    cased = []  # keys of the path with capitals
+    for key, column in sorted(columns.columns.items()):
+        if key.startswith(("path[", "query[")):
+            yield from (Rule(columns.host, {key: ANY}, {key: edit}) for edit in _edits(column))
+        has_capitals = any(value and value != value.lower() for value in column.values)
+        if has_capitals and (key.startswith("path[") or key == "ext"):
+            cased.append(key)
+    if len(cased) > 1 and _n_twins(columns.rest(row) for row in range(len(columns))) >= MIN_GROUPS:
+        yield Rule(columns.host, {}, dict.fromkeys(cased, _LOWER))
+
+
+def _edits(column: Column) -> Iterator[Edit]:
+    """Edits of a key that give enough of its values the spelling of others."""
+    values = [value for value in column.values if value]
+    if _n_twins(values) >= MIN_GROUPS:
+        yield _LOWER
+    for old, new in spaces_of(column.key):
+        spaced = {value.replace(old, new) for value in values if old in value}
+        if len(spaced) >= MIN_GROUPS and len(spaced.intersection(values)) >= MIN_GROUPS:
+            yield Spaces(old, new)
+    yield from map(Shorten, _short_lengths(values))
+
+
+def _short_lengths(values: Sequence[str]) -> Iterator[int]:
+    """Numbers of digits to which enough longer hashes are found abbreviated, the most frequent first."""
+    known = set(values)
+    hashes = list(filter(is_hash, known))
+    for length, n in Counter(map(len, hashes)).most_common(_MAX_LENGTHS):
+        if n >= MIN_GROUPS and sum(value[:length] in known for value in hashes if len(value) > length) >= MIN_GROUPS:
+            yield length
+
+
+def _n_twins(texts: Iterable[str]) -> int:
+    """Number of texts that differ from an earlier one in nothing but the letter case."""
+    different = set(texts)
+    return len(different) - len({text.lower() for text in different})

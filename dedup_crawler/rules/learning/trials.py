@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.rules.language.operations import STAR, Drop, Edit, Star
+from dedup_crawler.rules.language.operations import Edit
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning.belief import FEW_VALUES, NAMED, UNKNOWN, Evidence
-from dedup_crawler.rules.learning.columns import Hashes, Integers, Mask, UrlColumns, item_hash, map_hash
+from dedup_crawler.rules.learning.columns import Hashes, Integers, Mask, UrlColumns, map_hash
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 
 MATTERS_SHARE = 0.05
@@ -168,49 +168,19 @@ def _verdicts(rows: Integers, references: Integers, groups: Integers, columns: U
 
 def _changed(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
     """Rows that the rule changes, the hashes of their new maps, and numbers and texts of the removed values."""
-    rows, hashes, gone, gone_values = _changed_once(hypothesis, columns)
-    if isinstance(hypothesis.rule, Rule):
-        for place in np.flatnonzero(columns.freed(hypothesis.rule)[rows]).tolist():
-            after = hypothesis.rule.apply(columns.row(int(rows[place])))
-            hashes[place] = map_hash(columns.settled(after))
-    return rows, hashes, gone, gone_values
-
-
-def _changed_once(hypothesis: Hypothesis, columns: UrlColumns) -> tuple[Integers, Hashes, Integers, list[str | None]]:
     rule = hypothesis.rule
-    if isinstance(rule, Rule):
-        (key, operation), *more = rule.transformation.items()
-        if not more and isinstance(operation, (Drop, Star)):
-            return _without_value(key, operation, np.flatnonzero(columns.matching(rule)), columns)
-        if not more and isinstance(operation, Edit):
-            return _with_piece(key, operation, np.flatnonzero(columns.matching(rule)), columns)
-    changed = list(columns.changed(rule))
+    is_freed = columns.freed(rule) if isinstance(rule, Rule) else np.zeros(len(columns), bool)
+    changed = [(row, columns.settled(after) if is_freed[row] else after) for row, after in columns.changed(rule)]
     rows = np.array([row for row, _ in changed], np.int64)
     hashes = np.array([map_hash(after) for _, after in changed], np.uint64)
-    if hypothesis.key is None:
-        return rows, hashes, np.arange(len(rows)), []
-    column = columns.columns[hypothesis.key]
-    return rows, hashes, column.numbers[rows], column.values
-
-
-def _without_value(
-    key: str, operation: Drop | Star, rows: Integers, columns: UrlColumns
-) -> tuple[Integers, Hashes, Integers, list[str | None]]:
-    column = columns.columns[key]
-    numbers = column.numbers[rows]
-    left = np.uint64(item_hash(key, STAR) if isinstance(operation, Star) else 0)
-    return rows, columns.hashes[rows] - column.hashes[numbers] + left, numbers, column.values
-
-
-def _with_piece(
-    key: str, operation: Edit, rows: Integers, columns: UrlColumns
-) -> tuple[Integers, Hashes, Integers, list[str | None]]:
-    column = columns.columns[key]
-    numbers = column.numbers[rows]
-    parts = [operation.parts(value) for value in column.values]
-    kept = np.array([item_hash(key, value) for value, _ in parts], np.uint64)
-    known: dict[str | None, int] = {}
-    pieces = np.array([known.setdefault(piece, len(known)) for _, piece in parts])
-    is_changed = np.array([piece is not None for _, piece in parts], bool)[numbers]
-    rows, numbers = rows[is_changed], numbers[is_changed]
-    return rows, columns.hashes[rows] - column.hashes[numbers] + kept[numbers], pieces[numbers], list(known)
+    if hypothesis.key is not None:
+        column = columns.columns[hypothesis.key]
+        return rows, hashes, column.numbers[rows], column.values
+    if isinstance(rule, Rule) and len(rule.transformation) == 1:
+        ((key, operation),) = rule.transformation.items()
+        if isinstance(operation, Edit):
+            pieces: dict[str | None, int] = {}
+            removed = (operation.parts(columns.row(row).get(key))[1] for row in rows.tolist())
+            gone = np.array([pieces.setdefault(piece, len(pieces)) for piece in removed], np.int64)
+            return rows, hashes, gone, list(pieces)
+    return rows, hashes, np.arange(len(rows)), []

@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from dedup_crawler.rules.language.matchers import Literal, Matcher, NoneOf, OneOf
-from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import AnyRule, SubstringRule
 from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import MAX_DEPTH, Context, ContextSearch

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dedup_crawler.rules.applying.engine import read_url
+from dedup_crawler.rules.language.rule import SubstringIndex, SubstringRule
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
-from dedup_crawler.rules.language.substring_rule import SubstringIndex, SubstringRule
 from dedup_crawler.urls.keyvalue import KEY_VALUES
 
 _MAX_URLS = 5_000  # URLs to which one rule is applied

@@ -26,12 +26,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dedup_crawler.rules.applying.engine import RuleEngine
-from dedup_crawler.rules.dust.substrings import Substitution, Tokens, likely_substitutions
-from dedup_crawler.rules.dust.url_list import PairsOfRule, UrlList, pairs_of_substrings, shuffled
 from dedup_crawler.rules.language.matchers import ANY, NoneOf
 from dedup_crawler.rules.language.operations import Drop, Set
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.substring_rule import END, START, AnyRule, SubstringRule
+from dedup_crawler.rules.language.rule import END, START, AnyRule, Rule, SubstringRule
+from dedup_crawler.rules.miners.substrings import Substitution, Tokens, likely_substitutions
+from dedup_crawler.rules.miners.url_list import PairsOfRule, UrlList, pairs_of_substrings, shuffled
 
 _MAX_RULES = 2_000  # substring rules that are validated
 _RELATIVE, _ABSOLUTE = 0.2, 1

@@ -60,8 +60,8 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
     evidence = {}
     for (one, other), found in sorted(met.items()):
         judged = MergeEvidence(*_counted(found))
-        may_hold = belief.may_hold(judged.n_groups, judged.n_wrong)
-        if may_hold and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
+        holds = belief.holds(judged.n_groups, judged.n_wrong)
+        if holds and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
             evidence[one, other] = judged
     return _to_shortest(evidence)
 
@@ -218,12 +218,17 @@ def _evidence_of_links(links: Links, pairs: Sequence[tuple[int, int]]) -> MergeE
 
 
 def _verdicts(links: Links, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return 1 for a link that shows the page that holds it, 0 for another page, something else for silence."""
-    verdicts = [int(links.pages[page] == links.pages[place]) for page, place in pairs]
-    if links.evidence is None or 0 not in verdicts:
+    return verdicts_of(pairs, [page for page, _ in pairs], links.pages, links.evidence)
+
+
+def verdicts_of(
+    pairs: Sequence[tuple[int, int]], groups: Sequence[int], pages: Sequence[int], evidence: PairJudge | None
+) -> list[int]:
+    """Return 1 for two URLs that show one page, 0 for two pages, something else for silence."""
+    verdicts = [int(pages[one] == pages[other]) for one, other in pairs]
+    if evidence is None or 0 not in verdicts:
         return verdicts
-    judged = links.evidence.judge(pairs, [page for page, _ in pairs])
-    return [verdict or its for verdict, its in zip(verdicts, judged, strict=True)]
+    return [verdict or its for verdict, its in zip(verdicts, evidence.judge(pairs, groups), strict=True)]
 
 
 def _by_page(pairs: Sequence[tuple[int, int]], verdicts: Sequence[int]) -> dict[int, bool]:
@@ -262,7 +267,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
             alone = {page for page in pages if not _is_elsewhere(ways_to[page], shape, gone)}
             n_errors = len(alone.intersection(links.errors))  # no evidence: skipping them loses no page
             evidence = MergeEvidence(len(pages) - n_errors, len(alone) - n_errors)
-            if is_covered := belief.holds(Evidence.of(evidence), STRICTER):
+            if is_covered := belief.holds(evidence.n_groups, evidence.n_wrong, STRICTER):
                 break
         rule = CoverageRule(shape, evidence, n_urls)
         doubt = "other pages are mostly found through its links" if is_covered and _leads_further(links, shape) else ""

@@ -1,10 +1,10 @@
-"""Writes rules in the JSON of duplicate-url-discarder, which can only drop query parameters.
+"""Writes rules for other programs: as a plain table, and in the JSON of duplicate-url-discarder.
 
-That program applies its rules once, in no particular order. So a rule is written only if the order does not matter: the
-other rules of its host neither change the keys that it looks at nor look at the parameters that it drops, and the rules
-of the host give the same result in any order.
+That program can only drop query parameters. It applies its rules once, in no particular order. So a rule is written
+only if the order does not matter: the other rules of its host neither change the keys that it looks at nor look at the
+parameters that it drops, and the rules of the host give the same result in any order.
 
-The patterns (of the package url-matcher) ignore letter case. A repeated parameter matches if one of its values does. A
+Its patterns (of the package url-matcher) ignore letter case. A repeated parameter matches if one of its values does. A
 pattern for a host also matches the host with ``www.`` in front, with any character for the dot. The context of a rule
 becomes ``include`` patterns if they are exact, and otherwise ``exclude`` patterns that are rather too wide.
 """
@@ -15,17 +15,17 @@ import json
 import re
 import string
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
-from dedup_crawler.rules.export.model_rules import Export, LeftOut, ModelRules
-from dedup_crawler.rules.export.order import EXTENSION, commute
+from dedup_crawler.rules.language.identifiers import rule_identifier
 from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, few_values
-from dedup_crawler.rules.language.operations import Drop
-from dedup_crawler.rules.language.rule import Rule
-from dedup_crawler.rules.language.rule_files import rule_identifier
+from dedup_crawler.rules.language.operations import Copy, Drop, Edit, Operation, Set, Star
+from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.language.sentences import sentence_of
-from dedup_crawler.rules.language.substring_rule import AnyRule
+from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap
 
+COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 NOTE = (
     "duplicate-url-discarder ignores the letter case of paths and values, decodes percent-encoded characters, and does "
     "not tell repeated, empty and bare parameters from others: on such URLs it may merge more than the model does"
@@ -37,8 +37,59 @@ _LENGTHS = tuple(map(str, range(1, 11)))  # lengths of paths that are written pa
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._~\-]+").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~;:=@!$'(),/\-]*").fullmatch
 _PLAIN_PART = re.compile(r"[A-Za-z0-9._~!$'(),:@=+\-]+").fullmatch
+_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}").fullmatch
+_SET_PLAINLY = re.compile(r"[A-Za-z0-9_~\-]+").fullmatch
 _ENDS_LIKE_A_FILE = re.compile(r".+\.[A-Za-z0-9]{1,8}").fullmatch
+_PATH = "path"  # stands for all keys of the path: a change of one key may change how the others are read
 _LOOKALIKES = tuple(f"www{character}" for character in ".-_~" + string.digits + string.ascii_lowercase)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A rule that is not in the exported file."""
+
+    sentence: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file in the format of another program."""
+
+    text: str
+    n_said: int
+    """Number of rules in the file."""
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Limits of the format, for the user."""
+
+
+@dataclass(frozen=True)
+class ModelRules:
+    """The rules of a fitted model, and everything else that decides about its forms."""
+
+    rules: Sequence[AnyRule]
+    """Rules in the order of the engine."""
+    maps: Mapping[str, UrlMap] = field(default_factory=dict)
+    """Host -> map that reads its URLs, if it is not the usual one."""
+    unsayable: Mapping[str, str] = field(default_factory=dict)
+    """Host -> why no other program can apply its rules."""
+    guards: Mapping[str, str] = field(default_factory=dict)
+    """Host -> description of the URLs that keep their own form whatever the rules say; no format can express it."""
+    others: Sequence[LeftOut] = ()
+    """Knowledge of the model that is not a rule about single URLs."""
+
+
+def to_table(
+    sentences: Mapping[str, str], evidence: Mapping[str, tuple[int, int]], switched_off: Collection[str] = ()
+) -> Export:
+    """Write all rules of a model of any method as a table with tabs between the columns."""
+    lines = ["\t".join(COLUMNS)]
+    for known, sentence in sentences.items():
+        n_groups, n_wrong = evidence.get(known, (0, 0))
+        cells = (known, str(n_groups), str(n_wrong), "yes" if known in switched_off else "", " ".join(sentence.split()))
+        lines.append("\t".join(cells))
+    return Export("\n".join(lines) + "\n", len(sentences))
 
 
 class _UnsayableError(Exception):
@@ -79,8 +130,8 @@ def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, wi
         raise _UnsayableError(f"{model.guards[rule.host]}, which the format cannot express")
     if rule.host in model.unsayable:
         raise _UnsayableError(model.unsayable[rule.host])
-    url_map = model.maps.get(rule.host)
-    if any("@" in key or not (url_map is None or url_map.is_whole(key)) for key in rule.spoken()):
+    cuts = model.maps.get(rule.host, KEY_VALUES).cuts
+    if any("@" in key or key in cuts for key in rule.spoken()):
         raise _UnsayableError("it is about pieces of values")
     if any("#" in key for key in rule.required()):
         raise _UnsayableError("it is about parameters that occur more than once")
@@ -102,8 +153,50 @@ def _check_order(of_host: Sequence[AnyRule]) -> None:
     if len(operations) > _MAX_FIRINGS:
         raise _UnsayableError(f"more than {_MAX_FIRINGS} rules of its host may meet on one URL")
     for one, other in combinations(rules, 2):
-        if not commute(one, other, rules):
+        if not _commute(one, other):
             raise _UnsayableError(f"the order of two rules of its host may matter ({one}; {other})")
+
+
+def _commute(one: Rule, other: Rule) -> bool:
+    """Return True if two rules of a host surely give the same result on all plain URLs, whichever is applied first."""
+    ours, theirs = _changed(one), _changed(other)
+    if ours is None or theirs is None:
+        return False
+    if one.transformation == other.transformation:
+        return True
+    return not _overlap(ours, other.spoken()) and not _overlap(theirs, one.spoken())
+
+
+def _changed(rule: Rule) -> frozenset[str] | None:
+    """Keys that a rule may change on plain URLs; None if its result may be read as any keys."""
+    changed: set[str] = set()
+    for key, operation in rule.transformation.items():
+        if not _is_plain_change(key, operation, rule):
+            return None
+        if key.startswith("path["):
+            changed |= {key, "ext"}  # the new value may end like a file name
+        else:
+            is_path = key == "ext" or (key == "slash" and isinstance(operation, Set))
+            changed.add(_PATH if is_path else key.partition("#")[0])
+    return frozenset(changed)
+
+
+def _is_plain_change(key: str, operation: Operation, rule: Rule) -> bool:
+    if key in ("path.length", "root") or isinstance(operation, Copy) or "@" in key:
+        return False
+    if key.startswith("path["):
+        is_there = key in rule.context or isinstance(operation, (Edit, Star))
+        if isinstance(operation, Drop) or not is_there:
+            return False
+    if isinstance(operation, Set) and key not in ("slash", "scheme"):
+        return (_EXTENSION if key == "ext" else _SET_PLAINLY)(operation.value or "") is not None
+    return True
+
+
+def _overlap(changed: Collection[str], spoken: Collection[str]) -> bool:
+    keys = {key.partition("#")[0] for key in spoken}
+    is_path = any(key.startswith(("path", "ext", "slash")) for key in keys)
+    return not keys.isdisjoint(changed) or (_PATH in changed and is_path)
 
 
 def _patterns(rule: Rule) -> tuple[list[str], list[str]]:
@@ -167,7 +260,7 @@ def _paths_of_length(rule: Rule, parts: Mapping[int, Matcher]) -> tuple[list[str
     if extensions is None or n_parts < 1 or any(place >= n_parts for place in parts):
         raise _UnsayableError("the format cannot express its condition on the path")
     slots = [few_values(parts.get(place, ANY)) for place in range(n_parts)]
-    ends = [each or "" for each in extensions if not each or EXTENSION(each)]
+    ends = [each or "" for each in extensions if not each or _EXTENSION(each)]
     slashes, unwanted = ["/"] if "slash" in rule.context else ["", "/"], []
     if None in slots:
         if "slash" in rule.context:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
-from dedup_crawler.rules.language.rule_files import identifier
+from dedup_crawler.rules.language.identifiers import identifier
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _NAME_RULES = ("rules", "referralMarketing")

@@ -30,8 +30,8 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from dedup_crawler.rules.dust.url_list import UrlList
-from dedup_crawler.rules.language.substring_rule import END, START, split_tokens
+from dedup_crawler.rules.language.rule import END, START, split_tokens
+from dedup_crawler.rules.miners.url_list import UrlList
 
 _MAX_ENVELOPES = 1_000_000
 _MAX_TRIED = 100_000  # places times lengths in one step: one length of a large host, all lengths of a rare position

@@ -1,0 +1,1 @@
+"""Rules in the formats of other programs: written by ``exports.py``, read and applied by ``static_rules.py``."""

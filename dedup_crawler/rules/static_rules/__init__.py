@@ -1,1 +1,0 @@
-"""Rules that people wrote down, of ClearURLs and duplicate-url-discarder, as an optional layer in front of a model."""
