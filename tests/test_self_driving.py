@@ -187,7 +187,7 @@ def test_each_new_model_does_not_test_the_same_urls_again(tmp_path: Path):
         )
     assert crawl.lines("ERROR") == []
     assert crawl.stats["dedup/models/learnt"] >= 3
-    assert 10 < crawl.stats["dedup/request/explored"] < 38
+    assert 10 < crawl.stats["dedup/request/explored"] < 46  # half of sixty, give or take four standard deviations
 
 
 def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
