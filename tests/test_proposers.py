@@ -37,6 +37,17 @@ def test_a_rule_that_only_a_miner_can_say() -> None:
     assert learnt.learnt()[0].startswith("replace '/story?id=' at the start by '/story_': 40 groups, 0 contradictions")
 
 
+def test_a_proposed_substring_holds_in_the_sections_where_it_was_tested() -> None:
+    """North, south and west have stories; of those in the east, and at the top, nobody knows."""
+    sections = ["north", "south", "west"]
+    learnt = fitted([((section, page), f"/{section}{rest}") for section in sections for page, rest in stories(40)])
+
+    assert learnt.canonicalize(f"http://{HOST}/west/story?id=5000") == f"http://{HOST}/west/story_5000"
+    for untested in ("/east/story?id=5000", "/story?id=5000"):
+        assert learnt.canonicalize(f"http://{HOST}{untested}") == f"http://{HOST}{untested}"
+    assert " where path part 1 is north or south or west: " in "".join(learnt.learnt())
+
+
 def test_without_miners_it_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted rule is not among our own hypotheses."""
     monkeypatch.setattr(host_crawl, "proposals", lambda columns: [])

@@ -23,7 +23,7 @@ _LITERAL_ONLY = {
     "root": re.compile(""),
 }
 _SPACES = (("%20", "_"),)
-_SPACES_OF_QUERY = (("+", "%20"), ("+", "_"), *_SPACES)
+_SPACES_OF_QUERY = (("+", "%20"), ("+", "_"), *_SPACES, ("+", ""), ("%20", ""))
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+", re.ASCII).fullmatch
 _CAPITALS = re.compile(r"(?<!%)(?<!%[0-9A-F])[A-Z]")
 
@@ -130,7 +130,10 @@ class Lowercase(Edit):
 
 @dataclass(frozen=True, slots=True)
 class Spaces(Edit):
-    """Writes spaces in another way: forms send ``+`` for ``%20`` (URL Standard of WHATWG, section 5), wikis ``_``."""
+    """Writes spaces in another way: forms send ``+`` for ``%20`` (URL Standard of WHATWG, section 5), wikis ``_``.
+
+    Without a new way, it drops spaces at both ends, as searches do.
+    """
 
     old: str
     new: str
@@ -140,8 +143,15 @@ class Spaces(Edit):
 
         >>> Spaces("%20", "_").parts("Main%20Page")
         ('Main_Page', 'Main%20Page')
+        >>> Spaces("+", "").parts("red+shoes+")
+        ('red+shoes', 'red+shoes+')
         """
-        spelled = value if value is None else value.replace(self.old, self.new)
+        if value is None or self.new:
+            spelled = value and value.replace(self.old, self.new)
+        else:
+            words = value.split(self.old)
+            written = [place for place, word in enumerate(words) if word]
+            spelled = self.old.join(words[written[0] : written[-1] + 1]) if written else ""
         return (spelled, value) if spelled != value else (value, None)
 
 

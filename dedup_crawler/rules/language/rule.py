@@ -167,6 +167,8 @@ class SubstringRule:
     """True if *old* must be at the start of the path."""
     at_end: bool = False
     """True if *old* must be at the end of the URL."""
+    sections: frozenset[str] = frozenset()
+    """First path parts of the URLs that the rule is about; empty for all URLs."""
     origin: str = ""
     """Name of the method that found the rule."""
     statistics: RuleStatistics = field(default=NO_STATISTICS, compare=False)
@@ -191,13 +193,15 @@ class SubstringRule:
 
     def identity(self) -> tuple[object, ...]:
         """Hashable key: equal for two rules that do the same."""
-        return self.host, self.old, self.new, self.at_start, self.at_end
+        return self.host, self.old, self.new, self.at_start, self.at_end, self.sections
 
     def __str__(self) -> str:
         """One line for a person."""
         where = " as a whole" * (self.at_start and self.at_end) or " at the start" * self.at_start
         where = where or " at the end" * self.at_end
-        return f"{self.host}: replace {self.old!r}{where} by {self.new!r}"
+        parts = " or ".join(section or "missing" for section in sorted(self.sections))
+        within = f" where path part 1 is {parts}" if parts else ""
+        return f"{self.host}: replace {self.old!r}{where} by {self.new!r}{within}"
 
 
 AnyRule = Rule | SubstringRule
@@ -211,18 +215,24 @@ class _FiledRule(NamedTuple):
     """Number of tokens of the substring before the rarest one."""
     tokens: list[str]
     new: str
+    sections: frozenset[str]
+
+
+def section_of(rest: str) -> str:
+    """First part of a path, given path and query: ``feed`` of ``/feed/atom?tag=a``; empty for ``/?tag=a``."""
+    return rest.partition("?")[0][1:].partition("/")[0]
 
 
 class SubstringIndex:
     """Finds the substring rules of one host."""
 
     def __init__(self, numbered: Iterable[tuple[int, SubstringRule]]) -> None:
-        rules = [(number, rule.new, list(rule.tokens())) for number, rule in sorted(numbered, key=lambda pair: pair[0])]
+        rules = [(number, rule, list(rule.tokens())) for number, rule in sorted(numbered, key=lambda pair: pair[0])]
         n_rules = Counter(token for _, _, tokens in rules for token in set(tokens))
         self._waiting: dict[str, list[_FiledRule]] = defaultdict(list)
-        for number, new, tokens in rules:
+        for number, rule, tokens in rules:
             n_before = min(range(len(tokens)), key=lambda place: n_rules[tokens[place]])
-            self._waiting[tokens[n_before]].append(_FiledRule(number, n_before, tokens, new))
+            self._waiting[tokens[n_before]].append(_FiledRule(number, n_before, tokens, rule.new, rule.sections))
 
     def fire(self, rest: str) -> tuple[int, str] | None:
         """The first rule (by number) that matches *rest* (path and query), and its result; None without one."""
@@ -256,6 +266,8 @@ def _replaced(rule: _FiledRule, tokens: list[str], place: int) -> str | None:
     start = place - rule.n_before
     end = start + len(rule.tokens)
     if start < 0 or tokens[start:end] != rule.tokens:
+        return None
+    if rule.sections and section_of("".join(tokens[1:-1])) not in rule.sections:
         return None
     changed = f"{''.join(tokens[1:start])}{rule.new}{''.join(tokens[end:-1])}"
     return changed if changed[:1] == "/" else None

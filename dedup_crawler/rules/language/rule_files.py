@@ -12,7 +12,8 @@
      "statistics": {"urls": 120, "support_pairs": 340, "false_pairs": 0, "groups": 60, "wrong": 0}}
 
 Only host and transformation are required. ``null`` is the value of a query key without ``=``. A substring rule has a
-``substring`` in place of context, absent and transformation; ``at`` lists none, one or both of ``start`` and ``end``::
+``substring`` in place of context, absent and transformation; ``at`` lists none, one or both of ``start`` and ``end``,
+``sections`` the first path parts of its URLs, if these are not all::
 
     {"host": "news.example", "substring": {"old": "story?id=", "new": "story_", "at": []}}
 """
@@ -70,7 +71,8 @@ def _rule_to_json(rule: AnyRule) -> dict[str, Any]:
     said: dict[str, Any]
     if isinstance(rule, SubstringRule):
         ends = [end for end, is_at in zip(_ENDS, (rule.at_start, rule.at_end), strict=True) if is_at]
-        said = {"substring": {"old": rule.old, "new": rule.new, "at": ends}}
+        within = {"sections": sorted(rule.sections)} if rule.sections else {}
+        said = {"substring": {"old": rule.old, "new": rule.new, "at": ends, **within}}
     else:
         said = {
             "context": {key: _matcher_to_json(matcher) for key, matcher in sorted(rule.context.items())},
@@ -144,7 +146,7 @@ def _rule_from_json(entry: JsonValue) -> AnyRule:
 
 
 def _substring_rule(host: str, said: JsonValue, origin: str, statistics: RuleStatistics) -> SubstringRule:
-    _check_words(said, ("old", "new", "at"))
+    _check_words(said, ("old", "new", "at", "sections"))
     ends = {_known(end, _ENDS) for end in said["at"].values()} if "at" in said else set()
     return SubstringRule(
         host=host,
@@ -152,6 +154,7 @@ def _substring_rule(host: str, said: JsonValue, origin: str, statistics: RuleSta
         new=said["new"].text() if "new" in said else "",
         at_start="start" in ends,
         at_end="end" in ends,
+        sections=frozenset(said["sections"].texts()) if "sections" in said else frozenset(),
         origin=origin,
         statistics=statistics,
     )

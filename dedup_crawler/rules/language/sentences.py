@@ -147,6 +147,8 @@ def _done(key: str, operation: Operation) -> str:
     if isinstance(operation, Shorten):
         return f"keep the first {operation.length} digits of a hash in {name}"
     if isinstance(operation, Spaces):
+        if not operation.new:
+            return f"drop '{operation.old}' at both ends of {name}"
         return f"write '{operation.old}' in {name} as '{operation.new}'"
     return f"ignore the letter case of {name}"
 

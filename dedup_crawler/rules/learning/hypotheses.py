@@ -155,10 +155,10 @@ def _edits(column: Column) -> Iterator[Edit]:
     values = [value for value in column.values if value]
     if _n_twins(values) >= MIN_GROUPS:
         yield _LOWER
-    for old, new in spaces_of(column.key):
-        spaced = {value.replace(old, new) for value in values if old in value}
+    for edit in (Spaces(old, new) for old, new in spaces_of(column.key)):
+        spaced = {written for value in values if edit.old in value and (written := edit.parts(value)[0]) != value}
         if len(spaced) >= MIN_GROUPS and len(spaced.intersection(values)) >= MIN_GROUPS:
-            yield Spaces(old, new)
+            yield edit
     yield from map(Shorten, _short_lengths(values))
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dedup_crawler.rules.language.matchers import Literal, Matcher, NoneOf, OneOf
-from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
+from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule, section_of
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
@@ -117,9 +117,19 @@ class RuleLearner:
         statistics = self._statistics(context, trials)
         origin = hypothesis.rule.origin or self._origin
         if isinstance(hypothesis.rule, SubstringRule):
-            return replace(hypothesis.rule, origin=origin, statistics=statistics)
+            rows = trials.rows[context.trials & trials.is_right]
+            substring = replace(hypothesis.rule, origin=origin, statistics=statistics)
+            return self._in_tested_sections(substring, rows) if hypothesis.stage == STAGES else substring
         rule = replace(_in_context(hypothesis.rule, hypothesis.key, context), origin=origin, statistics=statistics)
         return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
+
+    def _in_tested_sections(self, rule: SubstringRule, rows: Integers) -> SubstringRule:
+        """Narrow a proposed rule to the sections of the tested *rows*, if these are few.
+
+        It has no other conditions, so it would hold for feeds and files in which it was never tested.
+        """
+        tested = frozenset(section_of(self.columns.rest(row)) for row in rows.tolist())
+        return replace(rule, sections=tested) if len(tested) < FEW_VALUES and not rule.at_start else rule
 
     def _statistics(self, context: Context, trials: Trials) -> RuleStatistics:
         """Count the trials; false pairs are those whose page no URL shows that the rule leaves alone."""
