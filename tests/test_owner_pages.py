@@ -8,7 +8,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.evidence.site_text import N_BESIDE
 from dedup_crawler.live.comparing import owner_pages
 from dedup_crawler.live.comparing.owner_pages import MAX_BODY, FetchedPage, OwnerPages
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costs import at_most
-from dedup_crawler.evidence.growing_text import MAX_PAGES, GrowingText
+from dedup_crawler.evidence.two_fetches import MAX_PAGES, GrowingText
 from dedup_crawler.labels.lines import digest
 from dedup_crawler.live.comparing.owner_pages import FetchedPage, OwnerPages
 from dedup_crawler.live.comparing.same_page import MAX_HOSTS, PagesOfSite, SiteTexts, read, same_page

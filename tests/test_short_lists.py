@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from command_line import run as dedup
 from dedup_crawler import load
-from dedup_crawler.labels.links import links_of
+from dedup_crawler.labels.main_text import links_of
 from dedup_crawler.pages.records import Page
 from dedup_crawler.urls.link_names import MAX_BYTES, MAX_LINKS, MAX_NAMES, names_in, names_of_links
 from dedup_crawler.urls.linked_on import MAX_SETS, LinkedOn

@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.evidence.digests import PageDigests, alike_pages
-from dedup_crawler.evidence.frame_of_time import N_BESIDE, frame_of_time
-from dedup_crawler.evidence.habits import HabitCounts, Habits, Line
 from dedup_crawler.evidence.line_differences import MAX_LEFT, LineDifferences
-from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.site_text import N_BESIDE, HabitCounts, Habits, Line, SiteText, frame_of_time
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.rotating import STEADY, RotatingText
 from dedup_crawler.rules.learning.belief import NAMED
@@ -97,8 +95,8 @@ class PageEvidence:
     ) -> PageEvidence:
         """Read the pages of a crawl, in crawl order, which have no *rotating* text any more.
 
-        *links_of* reads the links of the page of a URL (:func:`dedup_crawler.labels.links.stored_links`), which is not
-        asked about pages whose text could not be read.
+        *links_of* reads the links of the page of a URL (:func:`~dedup_crawler.labels.main_text.stored_links`). It is
+        not asked about pages whose text could not be read.
         """
         digests = PageDigests(pages)
         if links_of is None:

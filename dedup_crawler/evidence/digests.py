@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from dedup_crawler.evidence.habits import Words
-from dedup_crawler.evidence.site_text import FRAME_SHARE
+from dedup_crawler.evidence.site_text import FRAME_SHARE, Words
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, n_words, without_count
 from dedup_crawler.labels.meters import MeterCounts, meter_shapes

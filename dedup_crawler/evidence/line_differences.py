@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.digests import VALUE, PageDigests, masked_values, query_values, url_values
-from dedup_crawler.evidence.habits import Line, Words
-from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.site_text import Line, SiteText, Words
 from dedup_crawler.labels.lines import times_of
 
 MAX_SHARED = 3

@@ -8,8 +8,8 @@ from operator import itemgetter
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DedupError
-from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.evidence.labelling import compared_clusters
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage

@@ -18,8 +18,7 @@ import pyarrow as pa
 import zstandard
 from pyspark import TaskContext
 
-from dedup_crawler.labels.links import links_of
-from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page
+from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page, links_of
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store.rows import storable
 from dedup_crawler.spark.frames import Row

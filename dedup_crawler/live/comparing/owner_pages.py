@@ -9,7 +9,7 @@ from typing import NamedTuple
 import xxhash
 import zstandard
 
-from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.evidence.site_text import N_BESIDE
 
 MAX_BODY = 2**20
 """Bytes of a body that are kept and compared; the rest of a longer body counts only through the digest."""
