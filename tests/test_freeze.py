@@ -15,7 +15,7 @@ from costs import at_most
 from dedup_crawler.live.comparing.owner_pages import FetchedPage
 from dedup_crawler.live.walls.freeze import SAMPLE, WINDOW, SiteFreeze, WatchedPage, page_signature
 from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.imports.warc_pages import read_warc
+from dedup_crawler.pages.warc_pages import read_warc
 
 SITES = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
 

@@ -66,20 +66,19 @@ class _Left:
 class PageEvidence:
     """Compares the pages of one crawl by their digests.
 
-    Without *site*, the text of the site is learnt from these pages, which have no *rotating* text any more. *links_of*
-    reads the links of a page, given its place.
+    The text of the site is learnt from these pages, which have no *rotating* text any more. *links_of* reads the links
+    of a page, given its place.
     """
 
     def __init__(
         self,
         digests: PageDigests,
-        site: SiteText | None = None,
         rotating: RotatingText = STEADY,
         links_of: Callable[[int], Iterable[str]] | None = None,
     ) -> None:
         self.digests = digests
         self._links_of = links_of
-        self.site = SiteText.of(digests, rotating) if site is None else site
+        self.site = SiteText.of(digests, rotating)
         self._differences = LineDifferences(digests, self.site)
         self._places: Sequence[int] = range(len(digests.pages))
         self._pairs: dict[tuple[int, int], _Left | Verdict] = {}

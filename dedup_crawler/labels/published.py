@@ -11,6 +11,7 @@ we use words with counts. The package ``simhash`` makes the fingerprints and fin
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 from collections import defaultdict
@@ -44,8 +45,7 @@ MAX_DISTANCE = 3
 """Largest number of different bits, as in Manku et al. and SIGIR'17."""
 MIN_WORDS = 30
 """Smallest number of words of a text with a fingerprint: in a shorter text, one changed word changes too many bits."""
-_MAX_KNOWN = 100_000  # words whose hashes are remembered
-_MAX_LENGTH = 80  # bytes of such a word
+_MAX_LENGTH = 80  # bytes of a word whose hash is remembered
 
 _BATCH_TEXTS = 500
 _log = logging.getLogger(__name__)
@@ -188,22 +188,17 @@ def fingerprint(text: str) -> int | None:
     words = split_words(text.lower())
     if len(words) < MIN_WORDS:
         return None
-    return int(simhash_package().Simhash(words, hashfunc=_hash_of.__getitem__).value)
+    return int(simhash_package().Simhash(words, hashfunc=_hash_of).value)
 
 
-class _WordHashes(dict[bytes, bytes]):
-    """Word -> its hash, as in the package ``simhash``: most words come again, and hashing them is most of the work."""
-
-    def __missing__(self, word: bytes) -> bytes:
-        found = hashlib.md5(word, usedforsecurity=False).digest()
-        if len(word) <= _MAX_LENGTH:
-            if len(self) >= _MAX_KNOWN:
-                self.clear()
-            self[word] = found
-        return found
+def _hash_of(word: bytes) -> bytes:
+    """Hash a word as the package ``simhash`` does."""
+    return _known_hash(word) if len(word) <= _MAX_LENGTH else _known_hash.__wrapped__(word)
 
 
-_hash_of = _WordHashes()
+@functools.lru_cache(100_000)  # most words come again, and hashing them is most of the work
+def _known_hash(word: bytes) -> bytes:
+    return hashlib.md5(word, usedforsecurity=False).digest()
 
 
 def cluster_by_simhash(pages: Pages) -> Clustering:

@@ -6,9 +6,7 @@ decoration of the site, and to make the signatures. If the site has naming keys,
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +19,6 @@ from dedup_crawler.pages.records import LabelledPage
 
 Lines = npt.NDArray[np.uint64]
 Words = npt.NDArray[np.uint16]
-FactsOf = Callable[[str], LineFacts]
 
 MAX_LINES = 4_000
 """Largest number of lines of a page that is compared line by line; longer pages must be equal."""
@@ -31,10 +28,6 @@ TOO_MANY = 65_535
 """Number of words that a line gets if it has a number of the URL or is a picture: a change of it is never small."""
 OWN_SHARE = 0.5
 """Largest share (0-1) of the pages of one kind with a line that still counts as a page's own."""
-MEMO_LINES = 100_000
-"""Lines whose facts are remembered; most lines are on many pages."""
-MEMO_LENGTH = 500
-"""Characters of the longest line whose facts are remembered."""
 
 NO_LINES: Lines = np.empty(0, np.uint64)
 NO_WORDS: Words = np.empty(0, np.uint16)
@@ -75,20 +68,13 @@ class SitePages:
     """Signatures of the pages with text, and the lines that pages of one kind share."""
 
     def __init__(self, pages: Pages) -> None:
-        remembered = functools.lru_cache(MEMO_LINES)(line_facts)
-
-        def facts_of(line: str) -> LineFacts:
-            return remembered(line) if len(line) <= MEMO_LENGTH else line_facts(line)
-
         self.textless, self.layout = TextlessJoins(), SiteLayout()
         for page in pages():
             self.textless.see(page)
             self.layout.see(page)
         self.layout.settle(pages)
         self.signatures = {
-            position: signature_of(page, self.layout, facts_of)
-            for position, page in enumerate(pages())
-            if page.main_text
+            position: signature_of(page, self.layout) for position, page in enumerate(pages()) if page.main_text
         }
         """Position in the crawl -> signature, in crawl order."""
         self._pages_of_kind: defaultdict[int, list[Signature]] = defaultdict(list)
@@ -106,14 +92,14 @@ class SitePages:
         return sum(n for line, n in own.items() if line not in self._lines_of_kind[kind])
 
 
-def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = line_facts) -> Signature:
+def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
     """Make the signature of a page with text; without a title (mostly text files) only the whole text is hashed."""
     lines = lines_of(page)
     if not page.title:
         text, n = digest(page.main_text), n_words(page.main_text)
         free = address_free(page, lines)
         return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), free)
-    facts = list(map(facts_of, lines))
+    facts = list(map(line_facts, lines))
     decoration = layout.decoration(page.url, lines)
     content = [line for index, line in enumerate(facts) if index not in decoration]
     n_content_words = sum(line.n_words for line in content)

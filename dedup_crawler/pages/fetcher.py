@@ -15,8 +15,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from protego import Protego
 
 from dedup_crawler.errors import BadInputError, FetchError
-from dedup_crawler.pages.imports.http import Message, decoded_body
 from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.warc import Message, decoded_body
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
 from dedup_crawler.urls.normal import host_of, normal_form
 

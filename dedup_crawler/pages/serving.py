@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import socket
 import socketserver
 import sys
 import tempfile
@@ -107,35 +106,16 @@ class RecordedSite:
 
 
 class _Server(ThreadingHTTPServer):
-    """A server with one thread for each connection; closing it ends all connections and threads."""
+    """A server with one thread for each connection."""
 
-    daemon_threads = False
     request_queue_size = 128
     store: PageStore
     urls: ServedUrls
-
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._connections: set[socket.socket] = set()
-        super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
         # HTTPServer.server_bind would ask the name service for our name
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = _LOOPBACK, self.server_address[1]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._connections.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._connections.discard(request)
-        super().shutdown_request(request)
-
-    def server_close(self) -> None:
-        for connection in list(self._connections):
-            with contextlib.suppress(OSError):  # the client has closed it already
-                connection.shutdown(socket.SHUT_RDWR)
-        super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that close their connection; show the traceback of other errors."""
@@ -190,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _bind(port: int) -> _Server:
     try:
-        return _Server((_LOOPBACK, port))
+        return _Server((_LOOPBACK, port), _Handler)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ServeError(

@@ -13,8 +13,8 @@ from dedup_crawler.evidence.labelling import compared_clusters
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.pages.store.batches import is_better
-from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.pages.store import is_better
+from dedup_crawler.pages.tables import storable
 from dedup_crawler.spark.catalogue import HostRow, model_folder
 from dedup_crawler.spark.frames import Row
 from dedup_crawler.spark.texts import Text, unpacked

@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from dedup_crawler.errors import BadInputError, ModelError
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
-from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.pages.tables import storable
 from dedup_crawler.spark.catalogue import HostRow, row_of, write_catalogue, write_row
 from dedup_crawler.spark.frames import TASKS_A_CORE, Row, inputs_frame, records
 from dedup_crawler.spark.hosts import learn_host

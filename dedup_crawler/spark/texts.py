@@ -20,7 +20,7 @@ from pyspark import TaskContext
 
 from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page, links_of
 from dedup_crawler.pages.records import Page
-from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.pages.tables import storable
 from dedup_crawler.spark.frames import Row
 from dedup_crawler.spark.inputs import Input, read_pages
 from dedup_crawler.spark.sampling import Shares, sort_of

@@ -18,7 +18,7 @@ import xxhash
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.pages.compression import Damages, Gap, OnDamage, as_utf8, read_chunks
-from dedup_crawler.pages.imports.items import (
+from dedup_crawler.pages.items import (
     Names,
     columns_of,
     has_field,
@@ -27,8 +27,8 @@ from dedup_crawler.pages.imports.items import (
     read_json_pages,
     read_table,
 )
-from dedup_crawler.pages.imports.warc_pages import read_wacz, read_warc, warc_members
 from dedup_crawler.pages.logs import access_pages, read_accesses
+from dedup_crawler.pages.warc_pages import read_wacz, read_warc, warc_members
 from dedup_crawler.urls.normal import normal_form
 
 if TYPE_CHECKING:

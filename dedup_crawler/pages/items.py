@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.pages.compression import Gap, OnDamage, as_utf8, bounded_lines
-from dedup_crawler.pages.imports.warc_pages import target_of_answer, timestamp
 from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.warc_pages import target_of_answer, timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

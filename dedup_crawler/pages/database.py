@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, in
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
-from dedup_crawler.pages.store.schema import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
+from dedup_crawler.pages.tables import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
