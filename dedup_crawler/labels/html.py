@@ -20,13 +20,12 @@ from urllib.parse import unquote, urljoin
 import justext
 import lxml.etree
 import lxml.html
-import xxhash
 from justext import core
 from justext.paragraph import HEADINGS_PATTERN
 from lxml_html_clean import Cleaner
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.lines import MEDIA
+from dedup_crawler.labels.lines import MEDIA, digest
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
@@ -151,8 +150,7 @@ def _media(tree: Any, url: str) -> Iterator[str]:
             continue
         with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
             source = urljoin(url, source)
-        number = xxhash.xxh3_64_intdigest(source.encode("utf-8", "surrogatepass"))
-        yield MEDIA + f"{number:016x}".translate(_LETTERS)
+        yield MEDIA + f"{digest(source):016x}".translate(_LETTERS)
 
 
 def _canonical_link(tree: Any, url: str) -> str | None:
@@ -237,11 +235,7 @@ def _split(document: Any) -> list[_Paragraph]:
 
 def _folded(text: str) -> str:
     """Make each run of white space a line feed if it has a line end, and a space otherwise."""
-    return _UNFOLDED.sub(_folded_space, text)
-
-
-def _folded_space(run: re.Match[str]) -> str:
-    return "\n" if "\n" in run[0] or "\r" in run[0] else " "
+    return _UNFOLDED.sub(lambda run: "\n" if "\n" in run[0] or "\r" in run[0] else " ", text)
 
 
 def _paragraphs(document: Any, words: frozenset[str] | None) -> Iterator[tuple[str, bool]]:

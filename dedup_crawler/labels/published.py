@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
-from dedup_crawler.labels.lines import split_words
+from dedup_crawler.labels.lines import digest, split_words
 from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
@@ -73,12 +72,12 @@ def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
     vectorizer, vstack = _vectorizer()
     position: dict[str, int] = {}
     texts: list[int] = []
-    row_of: dict[bytes, int] = {_digest(""): 0}
+    row_of: dict[int, int] = {digest(""): 0}
     waiting, blocks = [""], []
     members_of: defaultdict[str, list[int]] = defaultdict(list)
     for index, page in enumerate(pages):
         position[page.url] = index
-        text = _digest(page.main_text)
+        text = digest(page.main_text)
         if text not in row_of:
             row_of[text] = len(row_of)
             waiting.append(page.main_text)
@@ -164,10 +163,6 @@ def _dense_columns(rows: csr_matrix) -> csr_matrix:
     """Leave out columns of zeros, because a product takes time for each column."""
     used, columns = np.unique(rows.indices, return_inverse=True)
     return type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], max(len(used), 1)))
-
-
-def _digest(text: str) -> bytes:
-    return xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
 
 
 def _vectorizer() -> tuple[Any, Any]:

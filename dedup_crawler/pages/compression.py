@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import codecs
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import zstandard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 OnDamage = Callable[[int, str], None]
 """Called with the offset of damage (bytes from the start of the uncompressed file) and the reason."""

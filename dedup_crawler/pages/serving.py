@@ -17,19 +17,17 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from dedup_crawler.errors import ServeError
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _LOOPBACK = "127.0.0.1"
 _IDLE_S = 60
@@ -208,7 +206,7 @@ class ServedUrls:
         )
         self._urls: dict[bytes, list[str]] = {}
         for url in own:
-            self._urls.setdefault(_spelling(self._target(url)), []).append(url)
+            self._urls.setdefault(_spelling(_ORIGIN.sub("", url, count=1)), []).append(url)
 
     def find(self, target: str) -> str | None:
         """Recorded URL for a request of *target* (path and query); None if there is none."""
@@ -237,10 +235,6 @@ class ServedUrls:
         if self.host.encode() not in body.lower():  # true for most pages, and much faster than the pattern
             return body
         return self._link.sub(self.address.encode(), body)
-
-    def _target(self, url: str) -> str:
-        origin = _ORIGIN.match(url)
-        return url if origin is None else url[origin.end() :]
 
 
 def _recorded_host(url: str) -> str:

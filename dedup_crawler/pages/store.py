@@ -10,12 +10,14 @@ import itertools
 import operator
 import time
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import bindparam, delete, func, insert, null, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, null, select, update
 
 from dedup_crawler.pages.database import Database
-from dedup_crawler.pages.records import Overview, ReloadedText
+from dedup_crawler.pages.records import LabelledPage, Overview, Page, PageFacts, PageText, ReloadedText
 from dedup_crawler.pages.rotating import STEADY, RotatingText
 from dedup_crawler.pages.tables import (
     BODY_HEAD,
@@ -38,12 +40,6 @@ from dedup_crawler.pages.tables import (
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from dedup_crawler.pages.records import LabelledPage, Page, PageFacts, PageText
     from dedup_crawler.pages.tables import AnyRow, Query
 
 T = TypeVar("T")

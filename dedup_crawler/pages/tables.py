@@ -7,24 +7,20 @@ stores any type in any column, and a stranger may have written the file, so the 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import zstandard
-from sqlalchemy import BigInteger, Integer, LargeBinary, Text, UniqueConstraint, func
+from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, Row, Select, Text, UniqueConstraint, func
 from sqlalchemy.dialects.postgresql import ExcludeConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from dedup_crawler.errors import StoreError
-from dedup_crawler.pages.records import LabelledPage, Page, PageFacts
+from dedup_crawler.pages.records import LabelledPage, Page, PageFacts, PageText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sqlalchemy import Dialect, Row, Select
     from typing_extensions import Unpack
-
-    from dedup_crawler.pages.records import PageText
 
     AnyRow = Row[Unpack[tuple[Any, ...]]]
     Query = Select[Unpack[tuple[Any, ...]]]

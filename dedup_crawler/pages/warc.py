@@ -14,8 +14,8 @@ from __future__ import annotations
 import io
 import re
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import zstandard
 from warcio.bufferedreaders import ChunkedDataReader
@@ -27,9 +27,6 @@ try:
     import brotli
 except ImportError:  # bodies in this encoding stay encoded
     brotli = None
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MAX_HEAD = 2**20
 """Largest number of bytes of the first line and headers; the rest is read as the body."""
