@@ -136,10 +136,8 @@ def links_of(page: Page) -> Iterator[str]:
 
     None for anything but HTML with status 200-299. Of broken HTML those that the parser finds.
     """
-    if page.status >= 300 or not 0 < len(page.content) <= MAX_LINKED_BYTES:
-        return
-    content_type = page.content_type or ""
-    if content_kind(page.content if not content_type else b"", content_type) != "html":
+    is_short = 0 < len(page.content) <= MAX_LINKED_BYTES
+    if page.status >= 300 or not is_short or content_kind(page.content, page.content_type) != "html":
         return
     parser = lxml.html.HTMLParser(encoding="utf-8")
     try:

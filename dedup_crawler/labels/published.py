@@ -123,7 +123,7 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
 def group_scores(counted: CountedPages, positions: Positions) -> Scores:
     """Cosine (0-1) of every two of k pages, (k, k); exactly 1 for equal texts with words."""
     texts, text_of_page = np.unique(counted.texts[positions], return_inverse=True)  # (texts,), (k,)
-    rows = _dense_columns(counted.rows[texts])
+    rows = counted.rows[texts]
     scores = np.minimum((rows @ rows.T).toarray(), 1)  # (texts, texts)
     np.fill_diagonal(scores, np.diff(rows.indptr) > 0)
     return np.asarray(scores[np.ix_(text_of_page, text_of_page)])
@@ -140,7 +140,7 @@ def cluster_by_cosine(pages: Pages) -> Clustering:
     clustering = cluster_without_text(pages())
     for group in counted.groups:
         texts, text_of_page = np.unique(counted.texts[group], return_inverse=True)
-        component = _components(_dense_columns(counted.rows[texts]))[text_of_page]
+        component = _components(counted.rows[texts])[text_of_page]
         for number in np.unique(component):
             first, *others = group[component == number].tolist()
             for other in others:
@@ -157,12 +157,6 @@ def _components(rows: csr_matrix) -> npt.NDArray[np.int32]:
         return np.zeros(1, np.int32)
     graph = radius_neighbors_graph(rows, 1 - DUPLICATE_SCORE, metric="cosine")
     return np.asarray(connected_components(graph, directed=False)[1])
-
-
-def _dense_columns(rows: csr_matrix) -> csr_matrix:
-    """Leave out columns of zeros, because a product takes time for each column."""
-    used, columns = np.unique(rows.indices, return_inverse=True)
-    return type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], max(len(used), 1)))
 
 
 def _vectorizer() -> tuple[Any, Any]:
