@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import enum
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -81,8 +82,8 @@ class PageEvidence:
         self.site = SiteText.of(digests, rotating)
         self._differences = LineDifferences(digests, self.site)
         self._places: Sequence[int] = range(len(digests.pages))
-        self._pairs: dict[tuple[int, int], _Left | Verdict] = {}
-        self._frames: dict[int, frozenset[int]] = {}
+        self._left_of = functools.lru_cache(_MAX_PAIRS)(self._left)
+        self._frame_of = functools.cache(self._frame_of_time)
         self._equal_frames: dict[frozenset[int], frozenset[int]] = {}  # keeps one of equal frames
 
     @classmethod
@@ -152,16 +153,7 @@ class PageEvidence:
         return HabitCounts(close, n_same).habits()
 
     def _all_left(self, pairs: Iterable[tuple[int, int]]) -> list[_Left | Verdict]:
-        found = []
-        for one, other in pairs:
-            pair = self._places[one], self._places[other]
-            left = self._pairs.get(pair)
-            if left is None:
-                if len(self._pairs) >= _MAX_PAIRS:
-                    self._pairs.clear()
-                left = self._pairs[pair] = self._left(*pair)
-            found.append(left)
-        return found
+        return [self._left_of(self._places[one], self._places[other]) for one, other in pairs]
 
     def _left(self, one: int, other: int) -> _Left | Verdict:
         digests, differences = self.digests, self._differences
@@ -176,7 +168,7 @@ class PageEvidence:
         if not page.title or not beside.title:  # a short text file may be equal by chance
             return Verdict.SILENT if page.lines == beside.lines and page.title == beside.title else Verdict.DIFFERENT
         common = page.lines & beside.lines
-        frame = self._frame_of_time(here) | self._frame_of_time(there)
+        frame = self._frame_of(here) | self._frame_of(there)
         only, shared = differences.only(page.lines - common - frame, beside.lines - common - frame)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
@@ -200,14 +192,11 @@ class PageEvidence:
 
         The two sides are separate, because such a line may appear or disappear with this page.
         """
-        found = self._frames.get(place)
-        if found is None:
-            pages = self.digests.pages
-            before = frame_of_time(pages[place - 1 - n] for n in range(min(N_BESIDE, place)))
-            after = frame_of_time(pages[n] for n in range(place + 1, min(place + 1 + N_BESIDE, len(pages))))
-            found = before | after
-            found = self._frames[place] = self._equal_frames.setdefault(found, found)
-        return found
+        pages = self.digests.pages
+        before = frame_of_time(pages[place - 1 - n] for n in range(min(N_BESIDE, place)))
+        after = frame_of_time(pages[n] for n in range(place + 1, min(place + 1 + N_BESIDE, len(pages))))
+        found = before | after
+        return self._equal_frames.setdefault(found, found)
 
     def _verdict(self, left: _Left, habits: HabitCounts) -> Verdict:
         if not all(map(habits.excuse, left.lines)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
@@ -26,7 +27,7 @@ class LineDifferences:
     def __init__(self, digests: PageDigests, site: SiteText) -> None:
         self.digests = digests
         self.site = site
-        self._values: dict[int, frozenset[Words]] = {}
+        self._values_of = functools.cache(lambda place: frozenset(url_values(digests.urls[place])))
 
     def only(self, here: frozenset[int], there: frozenset[int]) -> tuple[Sides, Sides]:
         """Return the lines of only one page: those that may be a difference, and a few that many pages have."""
@@ -86,12 +87,6 @@ class LineDifferences:
 
     def _times_of(self, place: int) -> list[str]:
         return times_of(unquote_plus(self.digests.urls[place]))
-
-    def _values_of(self, place: int) -> frozenset[Words]:
-        found = self._values.get(place)
-        if found is None:
-            found = self._values[place] = frozenset(url_values(self.digests.urls[place]))
-        return found
 
 
 def _is_printed(values: Set[Words], lines: Iterable[Words]) -> bool:

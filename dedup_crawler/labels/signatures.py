@@ -6,6 +6,7 @@ decoration of the site, and to make the signatures. If the site has naming keys,
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -81,15 +82,13 @@ class SitePages:
         for signature in self.signatures.values():
             if signature.plain_title is not None:
                 self._pages_of_kind[signature.template].append(signature)
-        self._lines_of_kind: dict[int, frozenset[int]] = {}
+        self._shared_lines = functools.cache(lambda kind: _shared_lines(self._pages_of_kind[kind]))
 
     def n_own_words(self, signature: Signature) -> int:
         """Number of words in lines that are not on most pages of the same kind."""
-        kind = signature.template
-        if kind not in self._lines_of_kind:
-            self._lines_of_kind[kind] = _shared_lines(self._pages_of_kind[kind])
+        shared = self._shared_lines(signature.template)
         own = dict(zip(signature.lines.tolist(), signature.words.tolist(), strict=True))
-        return sum(n for line, n in own.items() if line not in self._lines_of_kind[kind])
+        return sum(n for line, n in own.items() if line not in shared)
 
 
 def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
