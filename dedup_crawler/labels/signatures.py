@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dedup_crawler.labels.joins import TextlessJoins
 from dedup_crawler.labels.layout import Argument, Pages, SiteLayout, address_free
-from dedup_crawler.labels.lines import LineFacts, digest, digest_of_all, line_facts, lines_of, n_words, numbers_of
+from dedup_crawler.labels.lines import MEDIA, digest, digest_of_all, lines_of, n_words, numbers_of
 from dedup_crawler.pages.records import LabelledPage
 
 Lines = npt.NDArray[np.uint64]
@@ -98,31 +98,33 @@ def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
         text, n = digest(page.main_text), n_words(page.main_text)
         free = address_free(page, lines)
         return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), free)
-    facts = list(map(line_facts, lines))
+    digests, sizes = list(map(digest, lines)), list(map(n_words, lines))
     decoration = layout.decoration(page.url, lines)
-    content = [line for index, line in enumerate(facts) if index not in decoration]
-    n_content_words = sum(line.n_words for line in content)
+    content = [place for place in range(len(lines)) if place not in decoration]
+    n_content_words = sum(sizes[place] for place in content)
     plain_title = layout.names(page.url).plain_title(page.title)
     template, open_arguments = layout.kind_of(page.url) if plain_title is not None else (0, ())
+    compared = content if len(content) <= MAX_LINES else []
     ids = numbers_of(page.url)
-    digests = np.array([line.digest for line in content], np.uint64)
-    is_small = [ids.isdisjoint(line.numbers) and not line.is_media for line in content]
-    words = [min(line.n_words, TOO_MANY) if small else TOO_MANY for line, small in zip(content, is_small, strict=True)]
-    is_compared = len(content) <= MAX_LINES
+
+    def weight(place: int) -> int:
+        is_never_small = lines[place].startswith(MEDIA) or not ids.isdisjoint(numbers_of(lines[place]))
+        return TOO_MANY if is_never_small else min(sizes[place], TOO_MANY)
+
     return Signature(
         status=page.status,
         title=digest(page.title),
-        text=digest_of_all([line.digest for line in facts]),
-        content=digest_of_all([line.digest for line in content]),
-        main=_main(page, facts, decoration, n_content_words),
-        n_text_words=sum(line.n_words for line in facts),
+        text=digest_of_all(digests),
+        content=digest_of_all([digests[place] for place in content]),
+        main=_main(page, digests, sizes, content, n_content_words),
+        n_text_words=sum(sizes),
         n_words=n_content_words,
-        lines=digests if is_compared else NO_LINES,
-        words=np.array(words, np.uint16) if is_compared else NO_WORDS,
+        lines=np.array([digests[place] for place in compared], np.uint64),
+        words=np.array([weight(place) for place in compared], np.uint16),
         plain_title=None if plain_title is None else digest(plain_title),
         template=template,
         open_arguments=open_arguments,
-        address_free=address_free(page, [line for index, line in enumerate(lines) if index not in decoration]),
+        address_free=address_free(page, [lines[place] for place in content]),
     )
 
 
@@ -133,13 +135,15 @@ def changes(left: Signature, right: Signature) -> tuple[int, int]:
     return int(np.count_nonzero(is_changed)), int(words)
 
 
-def _main(page: LabelledPage, facts: list[LineFacts], decoration: set[int], n_content_words: int) -> int | None:
+def _main(
+    page: LabelledPage, digests: list[int], sizes: list[int], content: list[int], n_content_words: int
+) -> int | None:
     """Hash of the content that jusText keeps; None if it drops nothing, or too much."""
-    marked = enumerate(zip(page.main_text.split("\n"), facts, strict=True))
-    main = [line for index, (text, line) in marked if text[:1] != "\t" and index not in decoration]
-    if not main or len(main) == len(facts) or sum(line.n_words for line in main) < MAIN_SHARE * n_content_words:
+    texts = page.main_text.split("\n")
+    main = [place for place in content if not texts[place].startswith("\t")]
+    if not main or len(main) == len(texts) or sum(sizes[place] for place in main) < MAIN_SHARE * n_content_words:
         return None
-    return digest_of_all([line.digest for line in main])
+    return digest_of_all([digests[place] for place in main])
 
 
 def _shared_lines(signatures: list[Signature]) -> frozenset[int]:

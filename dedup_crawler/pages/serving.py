@@ -87,7 +87,7 @@ class RecordedSite:
         self._server.serve_forever(poll_interval=_POLL_S)
 
     def close(self) -> None:
-        """End all connections, free the port, remove the temporary store."""
+        """Free the port, and remove the temporary store."""
         if self._thread is not None:
             self._server.shutdown()
             self._thread.join()
