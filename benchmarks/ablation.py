@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dedup_crawler.evidence import habits
+from dedup_crawler.evidence import site_text
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.language import site_rules
@@ -126,7 +126,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),
-    "nothing is systematic": ((habits, "SYSTEMATIC_GROUPS", 10**9), (habits, "NEW_GROUPS", 10**9)),
+    "nothing is systematic": ((site_text, "SYSTEMATIC_GROUPS", 10**9), (site_text, "NEW_GROUPS", 10**9)),
     "no budget": ((host_crawl, "within_budget", lambda rules, max_lost: list(rules)),),
     "groups of many values weigh one": ((trials, "weighed", _plain_groups), (contexts, "weighed", _plain_groups)),
     "groups that show one page count each": ((trials, "_units", lambda groups, is_right, pages: groups),),

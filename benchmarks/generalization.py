@@ -28,7 +28,7 @@ from unittest.mock import patch
 from ablation import PARTS, without
 from recorded import ALL_NAMES, Crawl, continued, labelled_pages, links_in, site
 
-from dedup_crawler.evidence import comparing, habits, line_differences, site_text
+from dedup_crawler.evidence import comparing, line_differences, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.methods import Canonicalizer, make_method, verified_learning
 from dedup_crawler.methods.verified import Verified
@@ -42,8 +42,8 @@ CONSTANTS = (
     (belief, "RIGHT", ((1.0, 200.0), (1.0, 800.0))),
     (belief, "SHARE", (0.3, 0.7)),
     (contexts, "FEW_VALUES", (5, 20)),
-    (habits, "SYSTEMATIC_SHARE", (0.15, 0.4)),
-    (habits, "NEW_SHARE", (0.4, 0.8)),
+    (site_text, "SYSTEMATIC_SHARE", (0.15, 0.4)),
+    (site_text, "NEW_SHARE", (0.4, 0.8)),
     (comparing, "MAX_NEW", (1, 6)),
     (line_differences, "MAX_SHARED", (0, 6)),
     (site_text, "FRAME_SHARE", (0.04, 0.16)),

@@ -23,9 +23,9 @@ import justext
 from usage import arguments
 
 from dedup_crawler.evaluation.quality import LabelQuality, label_quality, read_truth
-from dedup_crawler.evidence import compared_clusters, comparing
+from dedup_crawler.evidence import comparing, labelling
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.evidence.labelling import LABELLERS, label_store
+from dedup_crawler.evidence.labelling import LABELLERS, compared_clusters, label_store
 from dedup_crawler.labels.published import score_pairs
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import LabelledPage, Page
@@ -38,7 +38,7 @@ SIZES = 1_500, 3_000, 6_000
 BUSY = 0.3
 """With this load before the run, the machine counts as shared."""
 CONSTANTS = (
-    (compared_clusters, "MIN_RIGHT", (0.3, 0.5, 0.7)),
+    (labelling, "MIN_RIGHT", (0.3, 0.5, 0.7)),
     (comparing, "MIN_SURE", (0, 25, 100)),
 )
 """Module of a constant, its name, and other values; larger ones are stricter."""
@@ -112,7 +112,7 @@ def print_constants(work: Path, sites: Sequence[Path]) -> None:
         crawls.append((pages, PageEvidence.of_pages(pages), read_truth(site / "truth.csv.gz")))
     whole = [cell(*crawl) for crawl in crawls]
     print_cells("as it is", whole)
-    with patch.object(compared_clusters, "redirected_to", lambda outside, columns: ()):
+    with patch.object(labelling, "redirected_to", lambda outside, columns: ()):
         print_cells("redirects out of the crawl stay apart", [cell(*crawl) for crawl in crawls])
     with patch.object(PageEvidence, "alike", lambda self, clusters: clusters):
         print_cells("clusters alone are proposed from", [cell(*crawl) for crawl in crawls])
@@ -131,7 +131,7 @@ def print_constants(work: Path, sites: Sequence[Path]) -> None:
 
 def cell(pages: Sequence[LabelledPage], evidence: PageEvidence, truth: dict[str, str]) -> Cell:
     """Label the pages of a site."""
-    numbers = compared_clusters.compared_clusters(lambda: pages, evidence).numbers()
+    numbers = compared_clusters(lambda: pages, evidence).numbers()
     clusters = {page.url: number for page, number in zip(pages, numbers, strict=True)}
     quality = label_quality(clusters, truth)
     return quality.bcubed_precision, quality.bcubed_recall

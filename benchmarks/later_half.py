@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from logs import HOLDS, HOST, KINDS, counted, forms_by, pairs_of, right_share, size_list
+from logs import HOLDS, HOST, KINDS, counted, forms_by, pairs_of, right_share, size_list, sizes_of
 from usage import arguments
 
 from dedup_crawler.methods.miners import DustBuster
-from dedup_crawler.pages.logs import Access, sizes_of
+from dedup_crawler.pages.logs import Access
 from dedup_crawler.rules.language.rule import AnyRule, SubstringRule
 from dedup_crawler.rules.miners.url_list import PairsOfRule, UrlList, pairs_of_substrings
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.fetcher import PoliteFetcher, visit_site
-from dedup_crawler.pages.logs import Access, SizeRange, read_accesses, sizes_of
+from dedup_crawler.pages.logs import Access, LogReport, SizeRange, read_accesses
 from dedup_crawler.pages.serving import RecordedSite
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.rules.applying.engine import RuleEngine
@@ -48,6 +48,15 @@ def main(logs: Path, databases: Path, sites: Path) -> None:
     print(f"# DustBuster\n\n`python benchmarks/logs.py {logs} {databases} {sites}`, {os.cpu_count()} cores")
     print_logs(sorted(logs.glob("*.tsv.gz")))
     print_sites([(site.parent.name, databases, site) for site in sorted(sites.glob("*/truth.csv.gz"))])
+
+
+def sizes_of(accesses: Iterable[Access], host: str) -> dict[str, SizeRange]:
+    """URL in normal form -> sizes of the answers, for *accesses* to one *host*."""
+    report = LogReport()
+    for access in accesses:
+        report.add(access)
+    report.settle(host)
+    return report.sizes
 
 
 def print_logs(paths: Sequence[Path]) -> None:

@@ -23,9 +23,9 @@ from dedup_crawler.evaluation.simulated_crawl import (
     replay,
     visits,
 )
-from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.labels.links import stored_links
+from dedup_crawler.evidence.labelling import compared_clusters
+from dedup_crawler.labels.main_text import stored_links
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore

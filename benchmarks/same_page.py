@@ -21,7 +21,7 @@ from recorded import ALL_NAMES
 from usage import arguments
 
 from dedup_crawler.evaluation.quality import read_truth
-from dedup_crawler.evidence.growing_text import GrowingText
+from dedup_crawler.evidence.two_fetches import GrowingText
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.same_page import read, same_page
 from dedup_crawler.pages.store import PageStore

@@ -30,14 +30,12 @@ from typing import Any
 from made import made_crawl
 from usage import arguments
 
-from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.evidence.labelling import label_store
+from dedup_crawler.evidence.labelling import compared_clusters, label_store
 from dedup_crawler.labels.main_text import clean_page
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import TrainingData, training_data
-from dedup_crawler.pages.imports import import_files
-from dedup_crawler.pages.imports.importing import Kind, Source
+from dedup_crawler.pages.imports import Kind, Source, import_files
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form

@@ -15,7 +15,7 @@ import justext
 import pytest
 
 from dedup_crawler.labels.clusters import cluster_pages
-from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.labels.published import score_pairs
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import LabelledPage, Page
@@ -45,10 +45,11 @@ def test_labelling_on_two_workers(benchmark: Any, pages: list[Page]) -> None:
     """Time titles, links, texts, simhashes, scores and clusters of 2,600 pages, including the start of workers."""
 
     def label() -> list[int]:
-        cleaned = clean_pages(pages, n_workers=2)
+        with TextReader(n_workers=2) as reader:
+            texts = [text for text, _ in reader.read(pages)]
         labelled = [
             LabelledPage(page.url, page.referrer, page.status, None, text.title, text.main_text, text.simhash, None)
-            for page, text in zip(pages, cleaned, strict=True)
+            for page, text in zip(pages, texts, strict=True)
         ]
         list(score_pairs(labelled))
         return cluster_pages(lambda: labelled).numbers()

@@ -19,8 +19,8 @@ from dedup_crawler import __version__
 from dedup_crawler.errors import DedupError
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.model.folder import DESCRIPTION
+from dedup_crawler.pages.database import shown_location
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.pages.store.database import shown_location
 
 _DISTRIBUTION = "dedup-crawler"
 _FOR_DEVELOPERS = frozenset({"docs", "lint", "release", "test"})

@@ -41,7 +41,7 @@ _MAX_REQUEST = 2**17
 _OURS = (
     *("live.middleware", "live.collecting.collector"),
     *("live.exploration.same_page", "live.seen.sqlite", "live.seen.redis_link"),
-    *("labels.html", "evidence.comparing", "evidence.growing_text"),
+    *("labels.html", "evidence.comparing", "evidence.two_fetches"),
     *("cli", "pages.store", "methods.baselines", "methods.verified", "evidence.labelling", "labels.published"),
     *("rules.learning.host_crawl", "evaluation.comparison", "pages.serving"),
 )

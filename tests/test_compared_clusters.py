@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.evidence.labelling import compared_clusters
 from dedup_crawler.labels.clusters import cluster_labelled
 from site_of_pages import HOST, NAMES, article, page, words
 

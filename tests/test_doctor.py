@@ -20,9 +20,9 @@ import dedup_crawler
 from dedup_crawler.cli import main
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.wrapped import with_static_files
+from dedup_crawler.pages.database import shown_location, without_secrets
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.pages.store.database import shown_location, without_secrets
 from planted_site import session_ids
 
 PASSWORD = "Sesame4711"

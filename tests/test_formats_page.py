@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from crawl_exports import frog_csv, frog_rows, html, scrapy_feed
 from dedup_crawler.cli import main
-from dedup_crawler.pages.imports.importing import Kind
+from dedup_crawler.pages.imports import Kind
 from planted_site import HOST, session_ids
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "formats.md").read_text(encoding="utf-8")

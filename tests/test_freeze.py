@@ -16,7 +16,7 @@ from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.shown_text import page_signature
 from dedup_crawler.live.walls.freeze import SAMPLE, WINDOW, SiteFreeze, WatchedPage
 from dedup_crawler.pages.compression import read_chunks
-from dedup_crawler.pages.imports.warc_pages import read_warc
+from dedup_crawler.pages.warc_pages import read_warc
 
 SITES = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites"
 

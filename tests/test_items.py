@@ -18,7 +18,7 @@ from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import training_data
 from dedup_crawler.pages.compression import Gap
 from dedup_crawler.pages.imports import import_files
-from dedup_crawler.pages.imports.items import names_with, read_json_pages, read_table
+from dedup_crawler.pages.items import names_with, read_json_pages, read_table
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from planted_site import HOST, session_ids

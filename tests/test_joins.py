@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dedup_crawler.evidence.labelling import LABELLERS
 from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.joins import Clustering, DisjointSets
-from dedup_crawler.pages.imports.items import body_digest
+from dedup_crawler.pages.items import body_digest
 from label_pages import TEXT, page, redirect
 
 

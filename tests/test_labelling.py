@@ -290,10 +290,10 @@ import dedup_crawler.evidence.labelling
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.clusters import cluster_pages
 from dedup_crawler.labels.published import score_pairs
-from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.labels.main_text import TextReader
 
 assert cluster_pages(lambda: []).numbers() == []
-for use in (lambda: clean_pages([]), lambda: list(score_pairs([]))):
+for use in (TextReader, lambda: list(score_pairs([]))):
     try:
         use()
     except MissingExtraError as error:

@@ -7,7 +7,7 @@ import calendar
 import pytest
 
 from dedup_crawler.labels.clusters import is_near
-from dedup_crawler.labels.lines import MEDIA, WHEN, digest, is_reordered, line_facts, lines_of, masked_clock, n_words
+from dedup_crawler.labels.lines import WHEN, is_reordered, lines_of, masked_clock, n_words
 from dedup_crawler.labels.signatures import Signature, SitePages
 from label_pages import LONG, TEXT, page
 
@@ -20,10 +20,8 @@ def are_near(left: str, right: str) -> bool:
     return is_near(signature(left), signature(right))
 
 
-def test_facts_of_a_line() -> None:
-    """Its digest, words (runs of letters, digits and underscores in any script) and numbers, and is it a picture?"""
-    assert line_facts("page 7 of 12") == (digest("page 7 of 12"), 4, ("7", "12"), False)
-    assert line_facts(f"{MEDIA}ghij").is_media
+def test_words_of_a_line() -> None:
+    """Runs of letters, digits and underscores in any script."""
     assert n_words("It's 42 - été_1!\nЯ") == 5
 
 

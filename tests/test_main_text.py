@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.main_text import MAX_BYTES, TextReader, clean_page, clean_pages
-from dedup_crawler.pages.records import Page, PageText
+from dedup_crawler.labels.main_text import MAX_BYTES, Outcome, TextReader, clean_page
+from dedup_crawler.pages.records import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 HANGING_CLEANER = """
@@ -37,19 +37,21 @@ if __name__ == "__main__":
     n = int(sys.argv[1])
     names = [*map(str, range(n // 2)), "hangs", *map(str, range(n // 2, n)), "crashes"]
     pages = (Page(f"http://site.example/{name}", content=b"<html><p>text " + name.encode()) for name in names)
-    skipped = []
-    texts = main_text.clean_pages(pages, on_skip=lambda *skip: skipped.append(skip))
-    print(sum(text.main_text != "" for text in texts), "texts")
-    for url, reason in skipped:
-        print(url, reason)
+    with main_text.TextReader() as reader:
+        read = [*reader.read(pages)]
+    print(sum(text.main_text != "" for text, _ in read), "texts")
+    for text, reason in read:
+        if reason is not None:
+            print(text.url, reason)
 """
 UNGUARDED = """
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.pages.records import Page
 
 try:
-    print(len(list(clean_pages([Page("http://site.example/", content=b"<html><p>text")]))))
+    with TextReader() as reader:
+        print(len(list(reader.read([Page("http://site.example/", content=b"<html><p>text")]))))
 except BadInputError as error:
     print(str(error).partition(":")[0])
 """
@@ -222,45 +224,48 @@ def pages(n: int) -> Iterator[Page]:
         yield Page(f"http://site.example/{number}", content_type="text/html", content=f"<p>page {number}".encode())
 
 
+def texts_of(pages: list[Page], n_workers: int) -> list[Outcome]:
+    with TextReader(n_workers=n_workers) as reader:
+        return list(reader.read(pages))
+
+
 def test_workers_give_what_one_process_gives() -> None:
     """Two processes, started from a parent with another thread, give all texts in order, including skipped pages."""
-    skipped: list[tuple[str, str]] = []
     big = Page("http://site.example/big", content_type="text/html", content=b"x" * (MAX_BYTES + 1))
     given = [*pages(150), big, *pages(20)]
     done = threading.Event()
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        texts = list(clean_pages(given, n_workers=2, on_skip=lambda url, reason: skipped.append((url, reason))))
+        texts = texts_of(given, 2)
     finally:
         done.set()
         thread.join()
 
-    assert texts == list(clean_pages(given, n_workers=1))
-    assert [text.url for text in texts] == [each.url for each in given]
+    assert texts == texts_of(given, 1)
+    assert [text.url for text, _ in texts] == [each.url for each in given]
+    skipped = [(text.url, reason) for text, reason in texts if reason is not None]
     assert skipped == [(big.url, f"{MAX_BYTES + 1} bytes, more than {MAX_BYTES}")]
 
 
 def test_pages_are_taken_as_texts_are() -> None:
-    """An endless crawl can be read: the number of pages read ahead is bounded, and closing ends the workers."""
-    texts = clean_pages(pages(10**9), n_workers=2)
-
-    assert [next(texts).url for _ in range(3)] == [f"http://site.example/{n}" for n in range(3)]
-    texts.close()
-    assert next(texts, None) is None
+    """An endless crawl can be read: the number of pages read ahead is bounded."""
+    with TextReader(n_workers=2) as reader:
+        texts = reader.read(pages(10**9))
+        assert [next(texts)[0].url for _ in range(3)] == [f"http://site.example/{n}" for n in range(3)]
 
 
 def test_no_pages() -> None:
     """No pages give no texts."""
-    assert list[PageText](clean_pages([])) == []
+    assert texts_of([], 1) == []
 
 
 def test_says_what_is_wrong_with_the_options() -> None:
     """An invalid number of workers or language is an error at the call, before any page."""
     with pytest.raises(BadInputError, match="n_workers = 0: give 1 or more"):
-        clean_pages([], n_workers=0)
+        TextReader(n_workers=0)
     with pytest.raises(BadInputError, match="language = 'Elvish'"):
-        clean_pages([], language="Elvish")
+        TextReader("Elvish")
 
 
 def test_a_reader_is_asked_now_and_then():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dedup_crawler.evidence.growing_text import GrowingText
+from dedup_crawler.evidence.two_fetches import GrowingText
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.html import MAX_MEDIA, read_html
 from dedup_crawler.labels.main_text import clean_page
@@ -18,7 +18,7 @@ TEXT = f"<p>{words(200, 'gallery')}</p>"
 
 
 def words_of(html: str, url: str = URL) -> list[str]:
-    return [each.text for each in read_html(f"<body>{html}</body>", url, None).paragraphs]
+    return read_html(f"<body>{html}</body>", url, None).text.splitlines()
 
 
 @pytest.mark.parametrize(

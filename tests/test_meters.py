@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
-from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.two_fetches import GrowingText
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.lines import lines_of

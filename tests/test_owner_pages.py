@@ -8,7 +8,7 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.evidence.site_text import N_BESIDE
 from dedup_crawler.live.collecting.response_page import MAX_BODY, FetchedPage
 from dedup_crawler.live.exploration import same_page
 from dedup_crawler.live.exploration.same_page import OwnerPages

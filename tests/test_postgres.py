@@ -222,7 +222,7 @@ def test_a_crawl_outlives_a_restart_of_postgres(postgres, tmp_path):
 
 def test_mistakes_are_one_line(postgres, monkeypatch):
     """A writer that waits too long, an empty or a foreign database, a wrong name, and no driver."""
-    monkeypatch.setattr("dedup_crawler.pages.store.database._BUSY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("dedup_crawler.pages.database._BUSY_TIMEOUT_S", 0.1)
     database = postgres.new_database()
     with pytest.raises(
         StoreError, match=r"there is no crawl database postgresql://postgres@/crawl.*--db postgresql://"

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.evidence.growing_text import GrowingText
 from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.two_fetches import GrowingText
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.live.collecting.response_page import FetchedPage
@@ -140,10 +140,7 @@ def test_a_crawl_compares_pages_without_their_rotating_text():
 def test_a_model_knows_the_places():
     """They are written to its site text, and read from it."""
     place = Place(2**64 - 1, 0, 3)
-    text = SiteText.of_lines(
-        0, GrowingText()._n_of_line, masked_shared=frozenset(), masked_frame=frozenset(), meters=set()
-    )
-    text = text.with_rotating(RotatingText(frozenset([place])))
+    text = GrowingText().text().with_rotating(RotatingText(frozenset([place])))
     assert SiteText.from_json(JsonValue(text.to_json(), "site_text.json")).rotating.places == {place}
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costs import at_most
-from dedup_crawler.evidence.growing_text import MAX_PAGES, GrowingText
+from dedup_crawler.evidence.two_fetches import MAX_PAGES, GrowingText
 from dedup_crawler.labels.lines import digest
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.same_page import MAX_HOSTS, OwnerPages, PagesOfSite, SiteTexts, read, same_page

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from command_line import run as dedup
 from dedup_crawler import load
-from dedup_crawler.labels.links import links_of
+from dedup_crawler.labels.main_text import links_of
 from dedup_crawler.pages.records import Page
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.page_links import MAX_BYTES, MAX_LINKS, MAX_NAMES, MAX_SETS, LinkedOn, names_in, names_of_links

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
 from dedup_crawler.evidence.digests import PageDigests
-from dedup_crawler.evidence.habits import ANY, Habits, Line
-from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.site_text import ANY, Habits, Line, SiteText
 from dedup_crawler.evidence.two_fetches import compare_fetches
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.live.collecting.response_page import FetchedPage

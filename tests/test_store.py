@@ -290,7 +290,7 @@ def test_a_locked_database_says_so(db: Path, monkeypatch: pytest.MonkeyPatch):
     """
     Another process holds the write lock longer than the busy timeout: one line names the problem.
     """
-    monkeypatch.setattr("dedup_crawler.pages.store.database._BUSY_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("dedup_crawler.pages.database._BUSY_TIMEOUT_S", 0.1)
     with PageStore(db) as store:
         other = sqlite3.connect(db, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.labels.links import links_of, stored_links
+from dedup_crawler.labels.main_text import links_of, stored_links
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.page_links import MAX_BYTES

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 from warcio.warcwriter import WARCWriter
 
+from dedup_crawler.pages import warc
 from dedup_crawler.pages.compression import Gap, read_chunks
-from dedup_crawler.pages.imports import http
-from dedup_crawler.pages.imports.http import decoded_body, parse_message
-from dedup_crawler.pages.imports.warc import RecordReader
-from dedup_crawler.pages.imports.warc_pages import read_warc, timestamp
 from dedup_crawler.pages.records import Page
+from dedup_crawler.pages.warc import RecordReader, decoded_body, parse_message
+from dedup_crawler.pages.warc_pages import read_warc, timestamp
 from recordings import SITE, pages_of, record, request, response
 
 FORUM = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "sites" / "forum" / "crawl.warc.zst"
@@ -357,8 +356,8 @@ BOMBS = {
 @pytest.mark.parametrize("encoding", BOMBS)
 def test_a_body_that_grows_without_end_is_cut_and_counted(monkeypatch, encoding: str):
     """A bomb is unpacked up to the limit, its place is reported, and the next page is read."""
-    monkeypatch.setattr(http, "MAX_BODY", 1_000_000)
-    monkeypatch.setattr("dedup_crawler.pages.imports.warc_pages.MAX_BODY", 1_000_000)
+    monkeypatch.setattr(warc, "MAX_BODY", 1_000_000)
+    monkeypatch.setattr("dedup_crawler.pages.warc_pages.MAX_BODY", 1_000_000)
     packed = BOMBS[encoding] or pytest.importorskip("brotli").compress(bytes(3_000_000))
     damage: list[tuple[int, str]] = []
     raw = [response(SITE), response(f"{SITE}/bomb", packed, headers={"Content-Encoding": encoding}), *pages_of(1)]

@@ -41,7 +41,7 @@ def evaluate(
     from dedup_crawler.evaluation.comparison import LEGEND, judged_crawl, mean_table, site_table, worst_table
     from dedup_crawler.evaluation.comparison import evaluate as evaluate_method
     from dedup_crawler.evaluation.quality import read_truth
-    from dedup_crawler.labels.links import stored_links
+    from dedup_crawler.labels.main_text import stored_links
     from dedup_crawler.pages.store import PageStore
 
     if truths and len(truths) != len(databases):

@@ -20,8 +20,8 @@ from rich.table import Table
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, LinksOf, by_normal_form, crawl_on, replay
-from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.evidence.labelling import compared_clusters
 from dedup_crawler.json_values import JsonValue, read_json_file
 from dedup_crawler.methods import Canonicalizer
 from dedup_crawler.methods.model.training_data import TrainingData

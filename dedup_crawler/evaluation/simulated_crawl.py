@@ -17,7 +17,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import LinkedOn, names_of_links
 
 LinksOf = Callable[[str], Iterable[str]]
-"""Reader of the links on the page of a crawled URL, such as :func:`dedup_crawler.labels.links.stored_links`."""
+"""Reader of the links on the page of a crawled URL, such as :func:`dedup_crawler.labels.main_text.stored_links`."""
 
 
 def by_normal_form(links_of: LinksOf, pages: Iterable[LabelledPage]) -> LinksOf:

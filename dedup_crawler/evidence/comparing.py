@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import copy
 import enum
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.evidence.digests import PageDigests, alike_pages
-from dedup_crawler.evidence.frame_of_time import N_BESIDE, frame_of_time
-from dedup_crawler.evidence.habits import HabitCounts, Habits, Line
 from dedup_crawler.evidence.line_differences import MAX_LEFT, LineDifferences
-from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.site_text import N_BESIDE, HabitCounts, Habits, Line, SiteText, frame_of_time
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.rotating import STEADY, RotatingText
 from dedup_crawler.rules.learning.belief import NAMED
@@ -68,24 +67,23 @@ class _Left:
 class PageEvidence:
     """Compares the pages of one crawl by their digests.
 
-    Without *site*, the text of the site is learnt from these pages, which have no *rotating* text any more. *links_of*
-    reads the links of a page, given its place.
+    The text of the site is learnt from these pages, which have no *rotating* text any more. *links_of* reads the links
+    of a page, given its place.
     """
 
     def __init__(
         self,
         digests: PageDigests,
-        site: SiteText | None = None,
         rotating: RotatingText = STEADY,
         links_of: Callable[[int], Iterable[str]] | None = None,
     ) -> None:
         self.digests = digests
         self._links_of = links_of
-        self.site = SiteText.of(digests, rotating) if site is None else site
+        self.site = SiteText.of(digests, rotating)
         self._differences = LineDifferences(digests, self.site)
         self._places: Sequence[int] = range(len(digests.pages))
-        self._pairs: dict[tuple[int, int], _Left | Verdict] = {}
-        self._frames: dict[int, frozenset[int]] = {}
+        self._left_of = functools.lru_cache(_MAX_PAIRS)(self._left)
+        self._frame_of = functools.cache(self._frame_of_time)
         self._equal_frames: dict[frozenset[int], frozenset[int]] = {}  # keeps one of equal frames
 
     @classmethod
@@ -97,8 +95,8 @@ class PageEvidence:
     ) -> PageEvidence:
         """Read the pages of a crawl, in crawl order, which have no *rotating* text any more.
 
-        *links_of* reads the links of the page of a URL (:func:`dedup_crawler.labels.links.stored_links`), which is not
-        asked about pages whose text could not be read.
+        *links_of* reads the links of the page of a URL (:func:`~dedup_crawler.labels.main_text.stored_links`). It is
+        not asked about pages whose text could not be read.
         """
         digests = PageDigests(pages)
         if links_of is None:
@@ -155,16 +153,7 @@ class PageEvidence:
         return HabitCounts(close, n_same).habits()
 
     def _all_left(self, pairs: Iterable[tuple[int, int]]) -> list[_Left | Verdict]:
-        found = []
-        for one, other in pairs:
-            pair = self._places[one], self._places[other]
-            left = self._pairs.get(pair)
-            if left is None:
-                if len(self._pairs) >= _MAX_PAIRS:
-                    self._pairs.clear()
-                left = self._pairs[pair] = self._left(*pair)
-            found.append(left)
-        return found
+        return [self._left_of(self._places[one], self._places[other]) for one, other in pairs]
 
     def _left(self, one: int, other: int) -> _Left | Verdict:
         digests, differences = self.digests, self._differences
@@ -179,7 +168,7 @@ class PageEvidence:
         if not page.title or not beside.title:  # a short text file may be equal by chance
             return Verdict.SILENT if page.lines == beside.lines and page.title == beside.title else Verdict.DIFFERENT
         common = page.lines & beside.lines
-        frame = self._frame_of_time(here) | self._frame_of_time(there)
+        frame = self._frame_of(here) | self._frame_of(there)
         only, shared = differences.only(page.lines - common - frame, beside.lines - common - frame)
         if len(only) > MAX_LEFT:
             return Verdict.DIFFERENT
@@ -203,14 +192,11 @@ class PageEvidence:
 
         The two sides are separate, because such a line may appear or disappear with this page.
         """
-        found = self._frames.get(place)
-        if found is None:
-            pages = self.digests.pages
-            before = frame_of_time(pages[place - 1 - n] for n in range(min(N_BESIDE, place)))
-            after = frame_of_time(pages[n] for n in range(place + 1, min(place + 1 + N_BESIDE, len(pages))))
-            found = before | after
-            found = self._frames[place] = self._equal_frames.setdefault(found, found)
-        return found
+        pages = self.digests.pages
+        before = frame_of_time(pages[place - 1 - n] for n in range(min(N_BESIDE, place)))
+        after = frame_of_time(pages[n] for n in range(place + 1, min(place + 1 + N_BESIDE, len(pages))))
+        found = before | after
+        return self._equal_frames.setdefault(found, found)
 
     def _verdict(self, left: _Left, habits: HabitCounts) -> Verdict:
         if not all(map(habits.excuse, left.lines)):

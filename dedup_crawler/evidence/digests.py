@@ -12,12 +12,11 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from dedup_crawler.evidence.habits import Words
-from dedup_crawler.evidence.site_text import FRAME_SHARE
+from dedup_crawler.evidence.site_text import FRAME_SHARE, Words
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, n_words, without_count
 from dedup_crawler.labels.meters import MeterCounts, meter_shapes
@@ -47,11 +46,6 @@ class PageDigest:
     """64-bit hashes of the lines, in order, each once; empty without text."""
     lines: frozenset[int]
     """The same hashes as a set."""
-
-    def without(self, gone: Set[int]) -> PageDigest:
-        """Return the digest without some lines."""
-        order = tuple(line for line in self.order if line not in gone)
-        return PageDigest(self.status, self.title, order, frozenset(order))
 
 
 class _LineText(NamedTuple):
@@ -106,7 +100,8 @@ class PageDigests:
         """Shapes of the meter lines, which are left out."""
         for place, its in enumerate(shapes_of) if self.meters else ():
             if gone := {line for line, shape in its.items() if shape in self.meters}:
-                self.pages[place] = self.pages[place].without(gone)
+                order = tuple(line for line in self.pages[place].order if line not in gone)
+                self.pages[place] = replace(self.pages[place], order=order, lines=frozenset(order))
         self._content = _contents(self.urls, targets)
         groups = [*of_title.values()]
         titled = [places for places in groups if self.pages[places[0]].title]
@@ -274,7 +269,11 @@ def alike_pages(
     for place, cluster in enumerate(clusters):
         sets.join(first.setdefault(cluster, place), place)
     buckets: defaultdict[int, list[int]] = defaultdict(list)
-    own_lines = {place: _own_lines(digests, places[place], frame) for place in first.values()}
+    contents = {place: digests.content(places[place]) for place in first.values()}
+    own_lines = {
+        place: digests.pages[content].lines - frame if content >= 0 else frozenset()
+        for place, content in contents.items()
+    }
     n_own = {place: digests.n_words(own) for place, own in own_lines.items()}
     for place in sorted(own_lines):
         own = own_lines[place]
@@ -289,8 +288,3 @@ def alike_pages(
             if len(buckets[line]) < _MAX_TRIES:
                 buckets[line].append(place)
     return sets.numbers()
-
-
-def _own_lines(digests: PageDigests, place: int, frame: frozenset[int]) -> frozenset[int]:
-    content = digests.content(place)
-    return digests.pages[content].lines - frame if content >= 0 else frozenset()

@@ -2,37 +2,51 @@
 
 Reading the texts takes nearly all of the time. Each text is read once and stored at once, so an interrupted run
 continues where it stopped. Scores and clusters are made anew each time, because a new page may join two old clusters.
+
+The default labeller takes the clusters by text (:mod:`dedup_crawler.labels.clusters`), and joins them where two pages
+are the same in spite of small systematic differences. Clusters by text know nothing of URLs: a heading "Leave a reply
+to Anna" makes another page of each link to reply. So each hypothesis about URLs, such as "this key does not matter",
+proposes pairs of pages, and the comparer judges them. The hypothesis need not hold everywhere: a wiki's `oldid` mostly
+shows an old revision, and sometimes the current one. Pairs of a hypothesis that is often right are joined if they are
+the same beyond doubt.
+
+A redirect to a URL that was not crawled has the label of a crawled page if the two URLs differ in a value that is known
+not to matter: where ``/topic/5?page=1`` is always ``/topic/5``, a redirect to the one shows the other.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from dedup_crawler.errors import BadInputError, did_you_mean
-from dedup_crawler.evidence.compared_clusters import compared_clusters
-from dedup_crawler.labels.clusters import REORDERED
+from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.evidence.digests import PageDigests
+from dedup_crawler.labels.clusters import REORDERED, cluster_pages
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import lines_of, n_words
-from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.labels.published import cluster_by_cosine, cluster_by_simhash, score_pairs
-from dedup_crawler.pages.records import LabelledPage, PageText
+from dedup_crawler.pages.records import LabelledPage
+from dedup_crawler.rules.applying.reading import Reading
+from dedup_crawler.rules.language.rule import Rule
+from dedup_crawler.rules.learning.belief import MIN_GROUPS, RISKS, UNKNOWN, Belief
+from dedup_crawler.rules.learning.columns import UrlColumns, map_hash
+from dedup_crawler.rules.learning.hypotheses import hypotheses
+from dedup_crawler.rules.learning.trials import Trials, trials_of
+from dedup_crawler.rules.learning.verified_rules import RuleLearner
+from dedup_crawler.urls.keyvalue import values_of
+from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
 
 if TYPE_CHECKING:
     from dedup_crawler.pages.store import PageStore
 
-LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
-    "default": compared_clusters,
-    "cosine": cluster_by_cosine,
-    "simhash": cluster_by_simhash,
-}
-"""Name -> labeller: puts pages into duplicate clusters."""
-
+MIN_RIGHT = 0.4
+"""Smallest share (0-1) of right trials, for the pairs of a hypothesis to be joined."""
 BATCH_PAGES = 100
 """Pages in one batch of texts; an interrupted run reads at most one batch again."""
 REPORTED_SKIPS = 100
@@ -95,23 +109,22 @@ def label_store(
 ) -> LabelReport:
     """Read the texts of pages in *store* that have none yet, then score and cluster all pages.
 
-    *n_workers* and *language* are those of :func:`~dedup_crawler.labels.main_text.clean_pages`. *labeller* is one of
+    *n_workers* and *language* are those of :class:`~dedup_crawler.labels.main_text.TextReader`. *labeller* is one of
     :data:`LABELLERS`. *progress* is called after each batch of pages and after each step. After Ctrl-C or an error, the
-    texts read so far are in the store.
-
-    BadInputError or MissingExtraError as :func:`~dedup_crawler.labels.main_text.clean_pages` and
+    texts read so far are in the store. BadInputError or MissingExtraError as that reader and
     :func:`~dedup_crawler.labels.published.score_pairs`.
     """
     report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)
     skipped: list[tuple[str, str]] = []
-    texts = clean_pages(
-        store.uncleaned_pages(),
-        n_workers=n_workers,
-        language=language,
-        on_skip=lambda url, reason: skipped.append((url, reason)),
-    )
-    n_cleaned = _write_texts(store, texts, report)
+    n_cleaned = 0
+    with TextReader(language, n_workers) as reader:
+        read = reader.read(store.uncleaned_pages())
+        while batch := list(islice(read, BATCH_PAGES)):
+            store.write_texts(text for text, _ in batch)
+            skipped += [(text.url, reason) for text, reason in batch if reason is not None]
+            n_cleaned += len(batch)
+            report("main text", n_cleaned)
     store.write_scores(score_pairs(store.labelled_pages()))
     report("scores", len(store))
     clustering = cluster(store.labelled_pages)
@@ -131,6 +144,75 @@ def label_store(
         n_reordered=sum(join.reason == REORDERED for join in clustering.joins),
         sinks=find_sinks(store.labelled_pages, clusters),
     )
+
+
+def compared_clusters(pages: Pages, evidence: PageEvidence | None = None) -> Clustering:
+    """Put the pages of a crawl into duplicate clusters of positions in crawl order.
+
+    *pages* gives each URL once, with its text, and is called several times. *evidence* compares these pages, if it is
+    known already. Memory holds the digests of all pages, but no texts.
+    """
+    clustering = cluster_pages(pages)
+    if evidence is None:
+        evidence = PageEvidence(PageDigests(pages()))
+    urls = evidence.digests.urls
+    crawled = {None, *urls}
+    targets = [page.redirect_to and normal_form(page.redirect_to) for page in pages()]
+    shown = [UNKNOWN if to not in crawled else page for page, to in zip(clustering.numbers(), targets, strict=True)]
+    read = Reading.learn((), urls).read
+    for host, places in places_by_host(map(read, urls)).items():
+        its_pages = [shown[place] for place in places]
+        columns = UrlColumns(host, [read(urls[place]) for place in places], its_pages, evidence.of(places))
+        for hypothesis in hypotheses(columns):
+            for one, other in _right_pairs(trials_of(hypothesis, columns), columns):
+                pair = places[one], places[other]
+                if not clustering.are_same(*pair) and evidence.is_same_beyond_doubt(*pair):
+                    clustering.join(*pair, f"nothing of their own differs; proposed by the rule: {hypothesis.rule}")
+        outside = {place: read(to) for place in places if (to := targets[place]) and to not in crawled}
+        outside = {place: to for place, to in outside.items() if host_of(to) == host}
+        for place, shown_by in redirected_to(outside, columns):
+            reason = f"it redirects to {targets[place]}, which is the same page by a rule"
+            clustering.join(place, places[shown_by], reason)
+    return clustering
+
+
+def _right_pairs(trials: Trials, columns: UrlColumns) -> Sequence[tuple[int, int]]:
+    """Return the right pairs of a hypothesis, as places in the crawl of the host; none if it is too often wrong."""
+    right = trials.is_right
+    if right.sum() < max(MIN_GROUPS, MIN_RIGHT * len(trials)):
+        return ()
+    rows = columns.first[trials.references[right]].tolist(), columns.first[trials.rows[right]].tolist()
+    return [*zip(*rows, strict=True)]
+
+
+def redirected_to(outside: Mapping[int, str], columns: UrlColumns) -> Iterator[tuple[int, int]]:
+    """Pairs of a redirect and the crawled page (place in the crawl of the host) that its target shows.
+
+    *outside* has the URL that each redirect leads to. Such a URL shows a crawled page if sure rules give both one form.
+    The learnt rules change *columns*.
+    """
+    targets = {place: values_of(url) for place, url in outside.items()}
+    asked = [
+        hypothesis
+        for hypothesis in hypotheses(columns)
+        if isinstance(rule := hypothesis.rule, Rule) and hypothesis.key and any(map(rule.matches, targets.values()))
+    ]
+    learner = RuleLearner(columns, Belief(RISKS["safe"]), "labels")
+    if not learner.learn_asked(asked):
+        return
+    rows = {hashed: row for row, hashed in enumerate(columns.hashes.tolist())}
+    for place, values in targets.items():
+        row = rows.get(map_hash(columns.settled(values)))
+        if row is not None:
+            yield place, int(columns.first[row])
+
+
+LABELLERS: Mapping[str, Callable[[Pages], Clustering]] = {
+    "default": compared_clusters,
+    "cosine": cluster_by_cosine,
+    "simhash": cluster_by_simhash,
+}
+"""Name -> labeller: puts pages into duplicate clusters."""
 
 
 def labeller_of(name: str) -> Callable[[Pages], Clustering]:
@@ -196,14 +278,3 @@ def find_sinks(pages: Pages, clusters: Sequence[int]) -> tuple[Sink, ...]:
         if page.status >= 400 or own <= MAX_SINK_WORDS:
             found.append(Sink(cluster, n_urls[cluster], page.url, page.title))
     return tuple(sorted(found, key=lambda sink: (-sink.n_urls, sink.cluster)))
-
-
-def _write_texts(store: PageStore, texts: Generator[PageText, None, None], report: Progress) -> int:
-    """Write the texts, and return their number."""
-    n_cleaned = 0
-    with closing(texts):
-        while batch := list(islice(texts, BATCH_PAGES)):
-            store.write_texts(batch)
-            n_cleaned += len(batch)
-            report("main text", n_cleaned)
-    return n_cleaned

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.digests import VALUE, PageDigests, masked_values, query_values, url_values
-from dedup_crawler.evidence.habits import Line, Words
-from dedup_crawler.evidence.site_text import SiteText
+from dedup_crawler.evidence.site_text import Line, SiteText, Words
 from dedup_crawler.labels.lines import times_of
 
 MAX_SHARED = 3
 """Up to this number of lines in a pair that many pages of the site have are ignored."""
 MAX_LEFT = 60
 """A pair with more remaining lines is different."""
-
-_MAX_PAGE_WORDS = 1_000  # most pages with cached words
-_MAX_LINES = 10_000  # most lines with cached words that the site does not know
 
 Sides = list[tuple[int, int]]
 """Side (0 or 1) and hash of lines that only one of two pages has."""
@@ -30,9 +27,7 @@ class LineDifferences:
     def __init__(self, digests: PageDigests, site: SiteText) -> None:
         self.digests = digests
         self.site = site
-        self._values: dict[int, frozenset[Words]] = {}
-        self._page_words: dict[int, frozenset[str]] = {}
-        self._unknown: dict[Words, frozenset[str]] = {}
+        self._values_of = functools.cache(lambda place: frozenset(url_values(digests.urls[place])))
 
     def only(self, here: frozenset[int], there: frozenset[int]) -> tuple[Sides, Sides]:
         """Return the lines of only one page: those that may be a difference, and a few that many pages have."""
@@ -56,9 +51,13 @@ class LineDifferences:
         )
         if not rest:
             return []
-        words_of = [self._words_of(self.digests.content(place)) for place in (one, other)]
+        pages = [self.digests.pages[self.digests.content(place)] for place in (one, other)]
+        words_of = [frozenset().union(*map(self.digests.words, page.lines)) for page in pages]
         said = {VALUE}.union(*values[0], *values[1])
-        return [Line(side, words, self._is_new(words, said, words_of[1 - side])) for side, words in rest]
+        return [
+            Line(side, words, is_new=bool({*words} - self.site.known - said - words_of[1 - side]))
+            for side, words in rest
+        ]
 
     def is_named(self, only: Sequence[tuple[int, int]], one: int, other: int) -> bool:
         """Return True if each page prints a value in which the two URLs differ, in the lines that *only* it has."""
@@ -80,24 +79,6 @@ class LineDifferences:
                 return True
         return False
 
-    def _is_new(self, words: Words, said: Set[str], beside: Set[str]) -> bool:
-        """Return True if a word is neither known on the site nor *said* by the URLs nor on the page *beside*."""
-        unknown = self._unknown.get(words)
-        if unknown is None:
-            if len(self._unknown) >= _MAX_LINES:
-                self._unknown.clear()
-            unknown = self._unknown[words] = frozenset(words).difference(self.site.known)
-        return bool(unknown) and any(word not in said and word not in beside for word in unknown)
-
-    def _words_of(self, place: int) -> frozenset[str]:
-        found = self._page_words.get(place)
-        if found is None:
-            if len(self._page_words) >= _MAX_PAGE_WORDS:
-                self._page_words.clear()
-            words = map(self.digests.words, self.digests.pages[place].lines)
-            found = self._page_words[place] = frozenset().union(*words)
-        return found
-
     def rarity(self, line: int) -> float:
         """Return the logarithm of the share of titles that have a line both pages have, negated: 0 for the frame."""
         # both titles differ, and do not count
@@ -106,12 +87,6 @@ class LineDifferences:
 
     def _times_of(self, place: int) -> list[str]:
         return times_of(unquote_plus(self.digests.urls[place]))
-
-    def _values_of(self, place: int) -> frozenset[Words]:
-        found = self._values.get(place)
-        if found is None:
-            found = self._values[place] = frozenset(url_values(self.digests.urls[place]))
-        return found
 
 
 def _is_printed(values: Set[Words], lines: Iterable[Words]) -> bool:

@@ -1,4 +1,4 @@
-"""Reads an HTML page with one parse: title, canonical link, and the paragraphs of jusText.
+"""Reads an HTML page with one parse: title, canonical link, and the paragraphs of jusText, one on each line.
 
 J. Pomikalek, "Removing boilerplate and duplicate content from web corpora", PhD thesis, Brno 2011 (jusText).
 
@@ -20,13 +20,12 @@ from urllib.parse import unquote, urljoin
 import justext
 import lxml.etree
 import lxml.html
-import xxhash
 from justext import core
 from justext.paragraph import HEADINGS_PATTERN
 from lxml_html_clean import Cleaner
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.lines import MEDIA
+from dedup_crawler.labels.lines import MEDIA, digest
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
@@ -48,11 +47,7 @@ _clean = Cleaner(
     meta=False,
     links=False,
     javascript=False,
-    scripts=True,
-    comments=True,
     style=True,
-    embedded=True,
-    forms=True,
     kill_tags=("head",),
 )
 
@@ -79,31 +74,23 @@ LANGUAGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Paragraph:
-    """One block of text; *is_main* is False if jusText calls it boilerplate."""
-
-    text: str
-    is_main: bool
-
-
-@dataclass(frozen=True, slots=True)
 class HtmlText:
-    """Title, absolute canonical link and paragraphs of a page; text fields and media are the last paragraphs.
+    """Title, absolute canonical link and text of a page; text fields and media are the last lines.
 
     *is_cut* is True if the parser left out deeply nested parts.
     """
 
     title: str
     canonical_link: str | None
-    paragraphs: tuple[Paragraph, ...]
+    text: str
     is_cut: bool
 
 
 def read_html(html: str, url: str, language: str | None) -> HtmlText:
     """Parse *html*, found at *url*, with the stop words of its declared language, by default of *language*.
 
-    See :func:`stop_words` for the names of languages. Without a *language* no paragraph is said to be main, which is
-    faster.
+    A line that jusText calls boilerplate starts with a tab. Without a *language* none does, which is faster. See
+    :func:`stop_words` for the names of languages.
     """
     parser = lxml.html.HTMLParser()
     parser.set_element_class_lookup(_CLASSES)
@@ -111,14 +98,15 @@ def read_html(html: str, url: str, language: str | None) -> HtmlText:
         # lxml refuses a str with an XML declaration, which has no meaning in decoded text
         document = lxml.html.fromstring(_XML_DECLARATION.sub("", html), parser=parser)
     except lxml.etree.ParserError:  # nothing but white space and comments
-        return HtmlText("", None, (), is_cut=False)
+        return HtmlText("", None, "", is_cut=False)
     tree = document.getroottree()
     title, canonical_link = _title(tree), _canonical_link(tree, url)
     is_cut = any(_TOO_DEEP in entry.message for entry in parser.error_log)
-    shown = [Paragraph(line, is_main=False) for line in (*_typed_lines(tree), *_media(tree, url))]
-    words = stop_words(language_of(tree) or language) if language is not None else None
-    found = (*_paragraphs(document, words), *shown)
-    return HtmlText(title, canonical_link, found, is_cut)
+    shown = [(line, False) for line in (*_typed_lines(tree), *_media(tree, url))]
+    words = None if language is None else stop_words(language_of(tree) or language)
+    folded = ((" ".join(text.split()), is_main) for text, is_main in (*_paragraphs(document, words), *shown))
+    lines = (text if is_main or words is None else "\t" + text for text, is_main in folded if text)
+    return HtmlText(title, canonical_link, "\n".join(lines), is_cut)
 
 
 @functools.lru_cache(maxsize=64)
@@ -162,19 +150,16 @@ def _media(tree: Any, url: str) -> Iterator[str]:
             continue
         with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
             source = urljoin(url, source)
-        number = xxhash.xxh3_64_intdigest(source.encode("utf-8", "surrogatepass"))
-        yield MEDIA + f"{number:016x}".translate(_LETTERS)
+        yield MEDIA + f"{digest(source):016x}".translate(_LETTERS)
 
 
 def _canonical_link(tree: Any, url: str) -> str | None:
     for link in tree.iter("link"):
         href = (link.get("href") or "").strip()
         if href and "canonical" in (link.get("rel") or "").lower().split():
-            try:
-                absolute: str = urljoin(url, href)
-                return absolute
-            except ValueError:  # such as an unclosed bracket in the host
-                return None
+            with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
+                return str(urljoin(url, href))
+            return None
     return None
 
 
@@ -202,7 +187,7 @@ class _Paragraph:
         return self.chars_count_in_links / len(self.text)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(4096)
 def _is_in_heading(dom_path: str) -> bool:
     return HEADINGS_PATTERN.search(dom_path) is not None
 
@@ -255,19 +240,17 @@ def _split(document: Any) -> list[_Paragraph]:
 
 def _folded(text: str) -> str:
     """Make each run of white space a line feed if it has a line end, and a space otherwise."""
-    return _UNFOLDED.sub(_folded_space, text)
+    return _UNFOLDED.sub(lambda run: "\n" if "\n" in run[0] or "\r" in run[0] else " ", text)
 
 
-def _folded_space(run: re.Match[str]) -> str:
-    return "\n" if "\n" in run[0] or "\r" in run[0] else " "
+def _paragraphs(document: Any, words: frozenset[str] | None) -> Iterator[tuple[str, bool]]:
+    """Text of each paragraph of an lxml document, which is changed, and whether jusText calls it main text.
 
-
-def _paragraphs(document: Any, words: frozenset[str] | None) -> list[Paragraph]:
-    """Read the jusText paragraphs of an lxml document, which is changed; *words* are the language's stop words."""
+    *words* are the stop words of its language; without them nothing is main text.
+    """
     _clean(document)
     paragraphs = _split(document)
-    if words is None:
-        return [Paragraph(each.text, is_main=False) for each in paragraphs]
-    core.classify_paragraphs(paragraphs, words)
-    core.revise_paragraph_classification(paragraphs)
-    return [Paragraph(each.text, each.class_type == "good") for each in paragraphs]
+    if words is not None:
+        core.classify_paragraphs(paragraphs, words)
+        core.revise_paragraph_classification(paragraphs)
+    return ((each.text, each.class_type == "good") for each in paragraphs)

@@ -11,7 +11,6 @@ import hashlib
 import re
 from array import array
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 import xxhash
 from w3lib.encoding import html_to_unicode
@@ -66,22 +65,6 @@ _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds
 _MAY_BE_CLOCK = re.compile(
     r"\d(?:[-/.:]\d|\s?[ms]|(?:st|nd|rd|th)?[\s-][jfmasond])|[bceghlnprtvy]\.?\s\d", re.IGNORECASE
 ).search  # part of every _TIME and _DURATION
-
-
-class LineFacts(NamedTuple):
-    """Facts about a line that do not depend on its page."""
-
-    digest: int
-    n_words: int
-    numbers: tuple[str, ...]
-    """Runs of digits in the line."""
-    is_media: bool
-    """True for the word of a picture, film or sound."""
-
-
-def line_facts(line: str) -> LineFacts:
-    """Read one line."""
-    return LineFacts(digest(line), n_words(line), tuple(_NUMBER.findall(line)), line.startswith(MEDIA))
 
 
 def lines_of(page: LabelledPage) -> list[str]:

@@ -1,4 +1,6 @@
-"""Reads the text by which pages are compared: the paragraphs of jusText, one on each line, with boilerplate marked.
+"""Reads a page: its text, by which pages are compared, and its links, as evidence for referrer rules.
+
+The text has the paragraphs of jusText, one on each line, with boilerplate marked.
 
 jusText keeps long paragraphs with many stop words. Of lists, tables and code (half to three quarters of the pages of
 many sites) it keeps nothing, and what it drops may be all that tells two pages apart. So nothing is dropped here: a
@@ -12,15 +14,26 @@ from __future__ import annotations
 import itertools
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+import lxml.etree
+import lxml.html
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.html import HtmlText, read_html, stop_words
+from dedup_crawler.labels.html import read_html, stop_words
 from dedup_crawler.labels.lines import content_kind, decode, file_digest
 from dedup_crawler.labels.published import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
 from dedup_crawler.pages.workers import WorkerDiedError, Workers
+from dedup_crawler.urls.page_links import MAX_BYTES as MAX_LINKED_BYTES
+
+if TYPE_CHECKING:
+    from dedup_crawler.pages.store import PageStore
 
 MAX_BYTES = 5_000_000
 """Bytes of the longest body that is parsed: parsing takes seconds, and a hundred times the size in memory."""
@@ -30,8 +43,6 @@ MAX_SECONDS = 30.0
 _PAGES_PER_WORKER = 64
 """Pages in flight for each worker, so that a slow page does not leave other workers without work."""
 
-OnSkip = Callable[[str, str], None]
-"""Called with the URL and the reason for each page whose text could not be read."""
 Outcome = tuple[PageText, str | None]
 """Text of a page, and the reason why it could not be read, or None."""
 
@@ -85,73 +96,68 @@ class TextReader:
                 yield _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
 
 
-def clean_pages(
-    pages: Iterable[Page], *, n_workers: int | None = None, language: str = "English", on_skip: OnSkip | None = None
-) -> Generator[PageText, None, None]:
-    """Read the texts of *pages*, in order, with a bounded number of pages in memory.
-
-    Closing the iterator early stops the processes. *on_skip* is called for each page that is over a limit
-    (:data:`MAX_BYTES`, :data:`MAX_SECONDS`), that the cleaner failed on or that killed its worker; such a page has an
-    empty text. The other options and the errors are those of :class:`TextReader`.
-    """
-    reader = TextReader(language, n_workers)  # fails here, not when the first text is taken
-
-    def texts() -> Generator[PageText, None, None]:
-        with reader:
-            for text, reason in reader.read(pages):
-                if reason is not None and on_skip is not None:
-                    on_skip(text.url, reason)
-                yield text
-
-    return texts()
-
-
 def clean_page(page: Page, language: str = "English", *, with_fingerprint: bool = True) -> Outcome:
     """Read the text of one page; raises nothing."""
-    if page.content and len(page.content) > MAX_BYTES and not _is_redirect(page):
-        return _no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}"
     try:
-        return _read(page, language, with_fingerprint)
+        text, reason = _read(page, language)
+        return (replace(text, simhash=fingerprint(text.main_text)) if with_fingerprint else text), reason
     except Exception as error:  # noqa: BLE001 - one page must not end the run, whatever error a parser raises
         return _no_text(page), f"{type(error).__name__}: {error}"
 
 
-def _is_redirect(page: Page) -> bool:
-    """Return True if the status of a page is a redirect."""
-    return 300 <= page.status < 400
-
-
-def _read(page: Page, language: str, with_fingerprint: bool) -> Outcome:
-    fingerprint_of = fingerprint if with_fingerprint else _none
-    kind = "" if _is_redirect(page) else content_kind(page.content, page.content_type)
+def _read(page: Page, language: str) -> Outcome:
+    """Read a page, without its fingerprint."""
+    if _is_redirect(page):
+        return _no_text(page), None
+    if len(page.content) > MAX_BYTES:
+        return _no_text(page), f"{len(page.content)} bytes, more than {MAX_BYTES}"
+    kind = content_kind(page.content, page.content_type)
     if not kind:
-        return _no_text(page, None if _is_redirect(page) else file_digest(page.content)), None
+        return _no_text(page, file_digest(page.content)), None
     decoded = decode(page.content, page.content_type).replace("\0", "\ufffd")
     if kind == "text":
-        lines = _lines(decoded.splitlines())
-        return PageText(page.url, "", None, lines, fingerprint_of(lines), file_digest(page.content)), None
+        folded = (" ".join(line.split()) for line in decoded.splitlines())
+        return PageText(page.url, "", None, "\n".join(filter(None, folded)), None, file_digest(page.content)), None
     html = read_html(decoded, page.url, language)
-    if html.is_cut:
-        reason = "nested too deep to be read whole"
-        return PageText(page.url, html.title, html.canonical_link, "", None), reason
-    text = _marked(html)
-    return PageText(page.url, html.title, html.canonical_link, text, fingerprint_of(text)), None
+    reason = "nested too deep to be read whole" if html.is_cut else None
+    return PageText(page.url, html.title, html.canonical_link, "" if html.is_cut else html.text, None), reason
 
 
-def _none(text: str) -> None:
-    """Return no fingerprint."""
+def _is_redirect(page: Page) -> bool:
+    return 300 <= page.status < 400
 
 
 def _no_text(page: Page, digest: str | None = None) -> PageText:
     return PageText(page.url, title="", canonical_link=None, main_text="", simhash=None, digest=digest)
 
 
-def _marked(html: HtmlText) -> str:
-    found = ((" ".join(each.text.split()), each.is_main) for each in html.paragraphs)
-    return "\n".join(text if is_main else "\t" + text for text, is_main in found if text)
+def links_of(page: Page) -> Iterator[str]:
+    """Yield the absolute URLs of the links on a page, each once, without fragments.
+
+    None for anything but HTML with status 200-299. Of broken HTML those that the parser finds.
+    """
+    is_short = 0 < len(page.content) <= MAX_LINKED_BYTES
+    if page.status >= 300 or not is_short or content_kind(page.content, page.content_type) != "html":
+        return
+    parser = lxml.html.HTMLParser(encoding="utf-8")
+    try:
+        tree = lxml.html.fromstring(decode(page.content, page.content_type).encode(errors="replace"), parser=parser)
+    except (lxml.etree.LxmlError, ValueError):
+        return
+    base = next((each.get("href") for each in tree.iter("base") if each.get("href")), "")
+    hrefs = (each.get("href") for each in tree.iter("a", "area"))
+    found: dict[str, None] = {}
+    for href in dict.fromkeys(href.strip() for href in hrefs if href):
+        with suppress(ValueError):  # such as an unclosed bracket in the host
+            found[urljoin(urljoin(page.url, base), href).partition("#")[0]] = None
+    yield from found
 
 
-def _lines(texts: Iterable[str]) -> str:
-    """Join texts, one on each line, with white space folded; empty texts are left out."""
-    folded = (" ".join(text.split()) for text in texts)
-    return "\n".join(line for line in folded if line)
+def stored_links(store: PageStore) -> Callable[[str], Iterable[str]]:
+    """Return :func:`links_of` for the pages of *store*, by their URLs; the store must stay open."""
+
+    def links_on(url: str) -> Iterable[str]:
+        page = store.get(url)
+        return links_of(page) if page is not None else ()
+
+    return links_on

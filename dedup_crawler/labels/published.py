@@ -11,6 +11,7 @@ we use words with counts. The package ``simhash`` makes the fingerprints and fin
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 from collections import defaultdict
@@ -19,12 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.labels.joins import Clustering, cluster_without_text
 from dedup_crawler.labels.layout import Pages
-from dedup_crawler.labels.lines import split_words
+from dedup_crawler.labels.lines import digest, split_words
 from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ MAX_DISTANCE = 3
 """Largest number of different bits, as in Manku et al. and SIGIR'17."""
 MIN_WORDS = 30
 """Smallest number of words of a text with a fingerprint: in a shorter text, one changed word changes too many bits."""
-_MAX_KNOWN = 100_000  # words whose hashes are remembered
-_MAX_LENGTH = 80  # bytes of such a word
+_MAX_LENGTH = 80  # letters of the longest word of a text whose words are remembered
 
 _BATCH_TEXTS = 500
 _log = logging.getLogger(__name__)
@@ -73,12 +72,12 @@ def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
     vectorizer, vstack = _vectorizer()
     position: dict[str, int] = {}
     texts: list[int] = []
-    row_of: dict[bytes, int] = {_digest(""): 0}
+    row_of: dict[int, int] = {digest(""): 0}
     waiting, blocks = [""], []
     members_of: defaultdict[str, list[int]] = defaultdict(list)
     for index, page in enumerate(pages):
         position[page.url] = index
-        text = _digest(page.main_text)
+        text = digest(page.main_text)
         if text not in row_of:
             row_of[text] = len(row_of)
             waiting.append(page.main_text)
@@ -166,10 +165,6 @@ def _dense_columns(rows: csr_matrix) -> csr_matrix:
     return type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], max(len(used), 1)))
 
 
-def _digest(text: str) -> bytes:
-    return xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
-
-
 def _vectorizer() -> tuple[Any, Any]:
     """A vectorizer of lower-case words with two or more characters, and a function that stacks its results."""
     try:
@@ -188,22 +183,14 @@ def fingerprint(text: str) -> int | None:
     words = split_words(text.lower())
     if len(words) < MIN_WORDS:
         return None
-    return int(simhash_package().Simhash(words, hashfunc=_hash_of.__getitem__).value)
+    hash_of = _hash_of if max(map(len, words)) <= _MAX_LENGTH else _hash_of.__wrapped__
+    return int(simhash_package().Simhash(words, hashfunc=hash_of).value)
 
 
-class _WordHashes(dict[bytes, bytes]):
-    """Word -> its hash, as in the package ``simhash``: most words come again, and hashing them is most of the work."""
-
-    def __missing__(self, word: bytes) -> bytes:
-        found = hashlib.md5(word, usedforsecurity=False).digest()
-        if len(word) <= _MAX_LENGTH:
-            if len(self) >= _MAX_KNOWN:
-                self.clear()
-            self[word] = found
-        return found
-
-
-_hash_of = _WordHashes()
+@functools.lru_cache(100_000)  # most words come again, and hashing them is most of the work
+def _hash_of(word: bytes) -> bytes:
+    """Hash a word as the package ``simhash`` does."""
+    return hashlib.md5(word, usedforsecurity=False).digest()
 
 
 def cluster_by_simhash(pages: Pages) -> Clustering:

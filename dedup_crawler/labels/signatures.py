@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from dedup_crawler.labels.joins import TextlessJoins
 from dedup_crawler.labels.layout import Argument, Pages, SiteLayout, address_free
-from dedup_crawler.labels.lines import LineFacts, digest, digest_of_all, line_facts, lines_of, n_words, numbers_of
+from dedup_crawler.labels.lines import MEDIA, digest, digest_of_all, lines_of, n_words, numbers_of
 from dedup_crawler.pages.records import LabelledPage
 
 Lines = npt.NDArray[np.uint64]
 Words = npt.NDArray[np.uint16]
-FactsOf = Callable[[str], LineFacts]
 
 MAX_LINES = 4_000
 """Largest number of lines of a page that is compared line by line; longer pages must be equal."""
@@ -31,10 +30,6 @@ TOO_MANY = 65_535
 """Number of words that a line gets if it has a number of the URL or is a picture: a change of it is never small."""
 OWN_SHARE = 0.5
 """Largest share (0-1) of the pages of one kind with a line that still counts as a page's own."""
-MEMO_LINES = 100_000
-"""Lines whose facts are remembered; most lines are on many pages."""
-MEMO_LENGTH = 500
-"""Characters of the longest line whose facts are remembered."""
 
 NO_LINES: Lines = np.empty(0, np.uint64)
 NO_WORDS: Words = np.empty(0, np.uint16)
@@ -75,70 +70,69 @@ class SitePages:
     """Signatures of the pages with text, and the lines that pages of one kind share."""
 
     def __init__(self, pages: Pages) -> None:
-        remembered = functools.lru_cache(MEMO_LINES)(line_facts)
-
-        def facts_of(line: str) -> LineFacts:
-            return remembered(line) if len(line) <= MEMO_LENGTH else line_facts(line)
-
         self.textless, self.layout = TextlessJoins(), SiteLayout()
         for page in pages():
             self.textless.see(page)
             self.layout.see(page)
         self.layout.settle(pages)
         self.signatures = {
-            position: signature_of(page, self.layout, facts_of)
-            for position, page in enumerate(pages())
-            if page.main_text
+            position: signature_of(page, self.layout) for position, page in enumerate(pages()) if page.main_text
         }
         """Position in the crawl -> signature, in crawl order."""
         self._pages_of_kind: defaultdict[int, list[Signature]] = defaultdict(list)
         for signature in self.signatures.values():
             if signature.plain_title is not None:
                 self._pages_of_kind[signature.template].append(signature)
-        self._lines_of_kind: dict[int, frozenset[int]] = {}
+        self._shared_lines = functools.cache(lambda kind: _shared_lines(self._pages_of_kind[kind]))
 
     def n_own_words(self, signature: Signature) -> int:
         """Number of words in lines that are not on most pages of the same kind."""
-        kind = signature.template
-        if kind not in self._lines_of_kind:
-            self._lines_of_kind[kind] = _shared_lines(self._pages_of_kind[kind])
+        shared = self._shared_lines(signature.template)
         own = dict(zip(signature.lines.tolist(), signature.words.tolist(), strict=True))
-        return sum(n for line, n in own.items() if line not in self._lines_of_kind[kind])
+        return sum(n for line, n in own.items() if line not in shared)
 
 
-def signature_of(page: LabelledPage, layout: SiteLayout, facts_of: FactsOf = line_facts) -> Signature:
+def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
     """Make the signature of a page with text; without a title (mostly text files) only the whole text is hashed."""
     lines = lines_of(page)
     if not page.title:
         text, n = digest(page.main_text), n_words(page.main_text)
         free = address_free(page, lines)
         return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), free)
-    facts = list(map(facts_of, lines))
+    digests, sizes, numbers = zip(*map(_read, lines), strict=True)
     decoration = layout.decoration(page.url, lines)
-    content = [line for index, line in enumerate(facts) if index not in decoration]
-    n_content_words = sum(line.n_words for line in content)
+    content = [place for place in range(len(lines)) if place not in decoration]
+    n_content_words = sum(sizes[place] for place in content)
     plain_title = layout.names(page.url).plain_title(page.title)
     template, open_arguments = layout.kind_of(page.url) if plain_title is not None else (0, ())
+    compared = content if len(content) <= MAX_LINES else []
     ids = numbers_of(page.url)
-    digests = np.array([line.digest for line in content], np.uint64)
-    is_small = [ids.isdisjoint(line.numbers) and not line.is_media for line in content]
-    words = [min(line.n_words, TOO_MANY) if small else TOO_MANY for line, small in zip(content, is_small, strict=True)]
-    is_compared = len(content) <= MAX_LINES
+
+    def weight(place: int) -> int:
+        is_never_small = lines[place].startswith(MEDIA) or not ids.isdisjoint(numbers[place])
+        return TOO_MANY if is_never_small else min(sizes[place], TOO_MANY)
+
     return Signature(
         status=page.status,
         title=digest(page.title),
-        text=digest_of_all([line.digest for line in facts]),
-        content=digest_of_all([line.digest for line in content]),
-        main=_main(page, facts, decoration, n_content_words),
-        n_text_words=sum(line.n_words for line in facts),
+        text=digest_of_all(digests),
+        content=digest_of_all([digests[place] for place in content]),
+        main=_main(page, digests, sizes, content, n_content_words),
+        n_text_words=sum(sizes),
         n_words=n_content_words,
-        lines=digests if is_compared else NO_LINES,
-        words=np.array(words, np.uint16) if is_compared else NO_WORDS,
+        lines=np.array([digests[place] for place in compared], np.uint64),
+        words=np.array([weight(place) for place in compared], np.uint16),
         plain_title=None if plain_title is None else digest(plain_title),
         template=template,
         open_arguments=open_arguments,
-        address_free=address_free(page, [line for index, line in enumerate(lines) if index not in decoration]),
+        address_free=address_free(page, [lines[place] for place in content]),
     )
+
+
+@functools.lru_cache(2**14)  # many pages share a line
+def _read(line: str) -> tuple[int, int, frozenset[str]]:
+    """Hash, number of words, and numbers of a line."""
+    return digest(line), n_words(line), numbers_of(line)
 
 
 def changes(left: Signature, right: Signature) -> tuple[int, int]:
@@ -148,13 +142,15 @@ def changes(left: Signature, right: Signature) -> tuple[int, int]:
     return int(np.count_nonzero(is_changed)), int(words)
 
 
-def _main(page: LabelledPage, facts: list[LineFacts], decoration: set[int], n_content_words: int) -> int | None:
+def _main(
+    page: LabelledPage, digests: Sequence[int], sizes: Sequence[int], content: list[int], n_content_words: int
+) -> int | None:
     """Hash of the content that jusText keeps; None if it drops nothing, or too much."""
-    marked = enumerate(zip(page.main_text.split("\n"), facts, strict=True))
-    main = [line for index, (text, line) in marked if text[:1] != "\t" and index not in decoration]
-    if not main or len(main) == len(facts) or sum(line.n_words for line in main) < MAIN_SHARE * n_content_words:
+    texts = page.main_text.split("\n")
+    main = [place for place in content if not texts[place].startswith("\t")]
+    if not main or len(main) == len(texts) or sum(sizes[place] for place in main) < MAIN_SHARE * n_content_words:
         return None
-    return digest_of_all([line.digest for line in main])
+    return digest_of_all([digests[place] for place in main])
 
 
 def _shared_lines(signatures: list[Signature]) -> frozenset[int]:

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import codecs
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import IO, Any
 
 import zstandard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 OnDamage = Callable[[int, str], None]
 """Called with the offset of damage (bytes from the start of the uncompressed file) and the reason."""
@@ -63,19 +60,7 @@ class Damages:
             self.records.append(DamagedRecord(path, offset, reason))
 
 
-class _Decoder(Protocol):
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-def _silent(_n_bytes: int) -> None:
-    """Do nothing."""
-
-
-def read_chunks(path: Path, on_read: Callable[[int], None] = _silent) -> Iterator[bytes | Gap]:
+def read_chunks(path: Path, on_read: Callable[[int], None] = lambda n_bytes: None) -> Iterator[bytes | Gap]:
     """Uncompressed chunks of *path*; its first bytes tell if it is plain, gzip or zstd.
 
     *on_read* is called with the number of bytes of the file read so far.
@@ -84,7 +69,7 @@ def read_chunks(path: Path, on_read: Callable[[int], None] = _silent) -> Iterato
         yield from file_chunks(file, on_read)
 
 
-def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = _silent) -> Iterator[bytes | Gap]:
+def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = lambda n_bytes: None) -> Iterator[bytes | Gap]:
     """Uncompressed chunks of an open file, from its current position; as :func:`read_chunks`."""
     start = file.read(4)
     make_decoder, mark, name = _codec(start)
@@ -147,7 +132,7 @@ def bounded_lines(chunks: Iterable[bytes | Gap], max_bytes: int) -> Iterator[tup
         yield offset, b"".join(parts) if n_bytes <= max_bytes else None
 
 
-def _codec(start: bytes) -> tuple[Callable[[], _Decoder] | None, bytes, str]:
+def _codec(start: bytes) -> tuple[Callable[[], Any] | None, bytes, str]:
     if start.startswith(_GZIP_MARK):
         return (lambda: zlib.decompressobj(16 + zlib.MAX_WBITS)), _GZIP_MARK, "gzip member"
     if start == _ZSTD_MARK or (start[1:] == _ZSTD_SKIPPABLE_MARK and start[0] >> 4 == 5):
@@ -155,12 +140,10 @@ def _codec(start: bytes) -> tuple[Callable[[], _Decoder] | None, bytes, str]:
     return None, b"", ""
 
 
-def _unpack(
-    raw: Iterator[bytes], make_decoder: Callable[[], _Decoder], mark: bytes, name: str
-) -> Iterator[bytes | Gap]:
+def _unpack(raw: Iterator[bytes], make_decoder: Callable[[], Any], mark: bytes, name: str) -> Iterator[bytes | Gap]:
     """Decompress one member (frame) after the other; after damage, go on at the next *mark*."""
     data = b""
-    decoder: _Decoder | None = None
+    decoder: Any | None = None
     is_searching = False
     while True:
         if not data:

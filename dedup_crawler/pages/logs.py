@@ -198,15 +198,6 @@ def read_logs(
     return report
 
 
-def sizes_of(accesses: Iterable[Access], host: str) -> dict[str, SizeRange]:
-    """URL in normal form -> sizes of the answers, for *accesses* to one *host*."""
-    report = LogReport()
-    for access in accesses:
-        report.add(access)
-    report.settle(host)
-    return report.sizes
-
-
 def _accesses(path: Path, damages: Damages, progress: Callable[[str, int, int], None] | None) -> Iterator[Access]:
     if not path.is_file():
         raise BadInputError(f"there is no file {path}")

@@ -12,25 +12,22 @@ from __future__ import annotations
 
 import contextlib
 import re
-import socket
 import socketserver
 import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from dedup_crawler.errors import ServeError
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _LOOPBACK = "127.0.0.1"
 _IDLE_S = 60
@@ -90,7 +87,7 @@ class RecordedSite:
         self._server.serve_forever(poll_interval=_POLL_S)
 
     def close(self) -> None:
-        """End all connections, free the port, remove the temporary store."""
+        """Free the port, and remove the temporary store."""
         if self._thread is not None:
             self._server.shutdown()
             self._thread.join()
@@ -107,35 +104,16 @@ class RecordedSite:
 
 
 class _Server(ThreadingHTTPServer):
-    """A server with one thread for each connection; closing it ends all connections and threads."""
+    """A server with one thread for each connection."""
 
-    daemon_threads = False
     request_queue_size = 128
     store: PageStore
     urls: ServedUrls
-
-    def __init__(self, address: tuple[str, int]) -> None:
-        self._connections: set[socket.socket] = set()
-        super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
         # HTTPServer.server_bind would ask the name service for our name
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = _LOOPBACK, self.server_address[1]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self._connections.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self._connections.discard(request)
-        super().shutdown_request(request)
-
-    def server_close(self) -> None:
-        for connection in list(self._connections):
-            with contextlib.suppress(OSError):  # the client has closed it already
-                connection.shutdown(socket.SHUT_RDWR)
-        super().server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that close their connection; show the traceback of other errors."""
@@ -190,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _bind(port: int) -> _Server:
     try:
-        return _Server((_LOOPBACK, port))
+        return _Server((_LOOPBACK, port), _Handler)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ServeError(
@@ -228,7 +206,7 @@ class ServedUrls:
         )
         self._urls: dict[bytes, list[str]] = {}
         for url in own:
-            self._urls.setdefault(_spelling(self._target(url)), []).append(url)
+            self._urls.setdefault(_spelling(_ORIGIN.sub("", url, count=1)), []).append(url)
 
     def find(self, target: str) -> str | None:
         """Recorded URL for a request of *target* (path and query); None if there is none."""
@@ -257,10 +235,6 @@ class ServedUrls:
         if self.host.encode() not in body.lower():  # true for most pages, and much faster than the pattern
             return body
         return self._link.sub(self.address.encode(), body)
-
-    def _target(self, url: str) -> str:
-        origin = _ORIGIN.match(url)
-        return url if origin is None else url[origin.end() :]
 
 
 def _recorded_host(url: str) -> str:

@@ -18,15 +18,15 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from dedup_crawler.errors import BadInputError, DedupError
-from dedup_crawler.evidence.compared_clusters import compared_clusters
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.evidence.labelling import compared_clusters
 from dedup_crawler.json_values import read_json
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.folder import DESCRIPTION, folder_name, write_whole
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.pages.store.batches import is_better
-from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.pages.store import is_better
+from dedup_crawler.pages.tables import storable
 from dedup_crawler.spark.session import Row
 from dedup_crawler.spark.texts import Text, unpacked
 

@@ -21,12 +21,12 @@ from pyarrow import parquet
 
 from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.pages.compression import OnDamage
-from dedup_crawler.pages.imports.importing import Kind, Source, kind_of
-from dedup_crawler.pages.imports.items import NAMES, has_field, page_of
+from dedup_crawler.pages.database import shown_location
+from dedup_crawler.pages.imports import Kind, Source, kind_of
+from dedup_crawler.pages.items import NAMES, has_field, page_of
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from dedup_crawler.pages.store.database import shown_location
-from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.pages.tables import storable
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _PARQUET_MARK = b"PAR1"

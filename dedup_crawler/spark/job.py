@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from dedup_crawler.errors import BadInputError, ModelError
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
-from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.pages.tables import storable
 from dedup_crawler.spark import MAX_PAGES
 from dedup_crawler.spark.hosts import HostRow, learn_host, row_of, write_catalogue, write_row
 from dedup_crawler.spark.inputs import Input, Shares, read_pages, shares_of, sort_of

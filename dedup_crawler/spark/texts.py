@@ -18,10 +18,9 @@ import pyarrow as pa
 import zstandard
 from pyspark import TaskContext
 
-from dedup_crawler.labels.links import links_of
-from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page
+from dedup_crawler.labels.main_text import MAX_SECONDS, Outcome, TextReader, clean_page, links_of
 from dedup_crawler.pages.records import Page
-from dedup_crawler.pages.store.rows import storable
+from dedup_crawler.pages.tables import storable
 from dedup_crawler.spark.inputs import Input, Shares, read_pages, sort_of
 from dedup_crawler.spark.session import Row
 from dedup_crawler.urls.normal import host_of, normal_form

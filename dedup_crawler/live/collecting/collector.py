@@ -213,7 +213,7 @@ class PageRecorder:
             logger.info("The pages of this crawl are stored again.")
         self._error, self._late_bytes, self._wait_s = None, 0, 0.0
 
-    def _guard(self, action: Callable[[PageStore], None]) -> None:
+    def _guard(self, action: Callable[[PageStore], object]) -> None:
         store = self._store
         if store is None:
             return

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.evidence.site_text import N_BESIDE
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.reloads import Reloads

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dedup_crawler.evidence.frame_of_time import N_BESIDE
+from dedup_crawler.evidence.site_text import N_BESIDE
 from dedup_crawler.labels.lines import MIN_FILE_BYTES, MIN_WORDS, content_kind, decode, n_words
 from dedup_crawler.live.collecting.response_page import Beside, FetchedPage
 from dedup_crawler.pages.records import LabelledPage
 
 if TYPE_CHECKING:
-    from dedup_crawler.evidence.growing_text import GrowingText
     from dedup_crawler.evidence.site_text import SiteText
+    from dedup_crawler.evidence.two_fetches import GrowingText
 
 MAX_BYTES = 2**19
 """Longer HTML is not parsed: it would delay the crawl."""
@@ -83,9 +83,7 @@ def read(page: FetchedPage) -> LabelledPage | None:
         return None
     if html.is_cut:
         return None
-    lines = (" ".join(each.text.split()) for each in html.paragraphs)
-    text = "\n".join(filter(None, lines))
-    return LabelledPage(page.url, None, 200, None, html.title or UNTITLED, text, None, None)
+    return LabelledPage(page.url, None, 200, None, html.title or UNTITLED, html.text, None, None)
 
 
 def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[Sequence[FetchedPage]]) -> set[int]:
@@ -94,7 +92,7 @@ def frames_of_time(owner: FetchedPage, duplicate: FetchedPage, beside: Iterable[
     *beside* are groups of pages fetched just before one of the two, or just after it, the nearest first.
     """
     from dedup_crawler.evidence.digests import PageDigests
-    from dedup_crawler.evidence.frame_of_time import frame_of_time
+    from dedup_crawler.evidence.site_text import frame_of_time
 
     titles = {page.title for page in (read(owner), read(duplicate)) if page is not None}
     frame: set[int] = set()
@@ -216,7 +214,7 @@ class PagesOfSite:
     def text(self, pages: OwnerPages) -> SiteText | None:
         """Return the text of the site, or None if not known yet. Offered pages are read if *pages* still has them."""
         if self._text is None:
-            from dedup_crawler.evidence.growing_text import GrowingText
+            from dedup_crawler.evidence.two_fetches import GrowingText
 
             self._text = GrowingText()
         while self._unread:

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
 from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.labels.clusters import cluster_labelled
-from dedup_crawler.labels.links import stored_links
-from dedup_crawler.labels.main_text import clean_pages
+from dedup_crawler.labels.main_text import TextReader, stored_links
 from dedup_crawler.live.models.learner import RefitReport
 from dedup_crawler.methods import Canonicalizer, load_model, make_method
 from dedup_crawler.methods.model.folder import MIN_PAGES, folder_name, is_plain_host
@@ -72,8 +70,8 @@ def read_texts(database: str, *, n_workers: int | None = None) -> None:
 
 
 def _read_texts(store: PageStore, n_workers: int | None) -> None:
-    with closing(clean_pages(store.uncleaned_pages(), n_workers=n_workers)) as texts:
-        store.write_texts(texts)
+    with TextReader(n_workers=n_workers) as reader:
+        store.write_texts(text for text, _ in reader.read(store.uncleaned_pages()))
 
 
 def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingData]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.labels.links import stored_links
+from dedup_crawler.labels.main_text import stored_links
 from dedup_crawler.methods.model.folder import folder_name
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import PageStore

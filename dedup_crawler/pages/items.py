@@ -14,18 +14,13 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from dedup_crawler.errors import BadInputError, did_you_mean
 from dedup_crawler.pages.compression import Gap, OnDamage, as_utf8, bounded_lines
-from dedup_crawler.pages.imports.warc_pages import target_of_answer, timestamp
-from dedup_crawler.pages.records import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dedup_crawler.pages.records import Step
+from dedup_crawler.pages.records import Page, Step
+from dedup_crawler.pages.warc_pages import target_of_answer, timestamp
 
 Names = Mapping[str, tuple[str, ...]]
 """Field -> possible names; the first one that exists counts."""

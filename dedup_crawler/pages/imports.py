@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xxhash
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.pages.compression import Damages, Gap, OnDamage, as_utf8, read_chunks
-from dedup_crawler.pages.imports.items import (
+from dedup_crawler.pages.items import (
     Names,
     columns_of,
     has_field,
@@ -27,15 +28,11 @@ from dedup_crawler.pages.imports.items import (
     read_json_pages,
     read_table,
 )
-from dedup_crawler.pages.imports.warc_pages import read_wacz, read_warc, warc_members
 from dedup_crawler.pages.logs import access_pages, read_accesses
+from dedup_crawler.pages.records import Page, Step
+from dedup_crawler.pages.store import PageStore
+from dedup_crawler.pages.warc_pages import read_wacz, read_warc, warc_members
 from dedup_crawler.urls.normal import normal_form
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from dedup_crawler.pages.records import Page, Step
-    from dedup_crawler.pages.store import PageStore
 
 _DIGEST_BYTES = 2**20
 _HEAD = 2**16

@@ -1,4 +1,4 @@
-"""The interface of the crawl database: takes and returns records, and hides rows and SQL.
+"""The crawl database: pages in crawl order, with their texts and labels. Takes and returns records, hides rows and SQL.
 
 One thread may write with one store, any number may read. Stores in several processes may write at the same time.
 """
@@ -8,41 +8,45 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import time
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import bindparam, delete, func, insert, null, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, null, select, update
 
-from dedup_crawler.pages.records import Overview, ReloadedText
+from dedup_crawler.pages.database import Database
+from dedup_crawler.pages.records import LabelledPage, Overview, Page, PageFacts, PageText, ReloadedText
 from dedup_crawler.pages.rotating import STEADY, RotatingText
-from dedup_crawler.pages.store.batches import BATCH_PAGES, PageBatch
-from dedup_crawler.pages.store.database import Database
-from dedup_crawler.pages.store.rows import (
+from dedup_crawler.pages.tables import (
     BODY_HEAD,
     FACT_COLUMNS,
     LABELLED_COLUMNS,
     PAGE_COLUMNS,
+    DigestRow,
+    ImportRow,
+    PageRow,
+    ReloadRow,
+    ScoreRow,
     checked,
+    page_row,
     row_facts,
     row_labelled_page,
     row_page,
     storable,
     text_row,
 )
-from dedup_crawler.pages.store.schema import DigestRow, ImportRow, PageRow, ReloadRow, ScoreRow
 from dedup_crawler.urls.normal import host_of, normal_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from sqlalchemy import Connection
-
-    from dedup_crawler.pages.records import LabelledPage, Page, PageFacts, PageText
-    from dedup_crawler.pages.store.rows import AnyRow, Query
+    from dedup_crawler.pages.tables import AnyRow, Query
 
 T = TypeVar("T")
 
+_BATCH_PAGES = 100
+_BATCH_BYTES = 16 * 2**20  # bytes of compressed bodies, so that a batch of huge files does not fill the memory
+_BATCH_S = 5.0
 _CHUNK_PAGES = 50  # pages that are read at once
 _CHUNK_ROWS = 1000  # small rows that are read or written at once
 
@@ -67,7 +71,10 @@ class PageStore:
 
     def __init__(self, location: str | Path, *, create: bool = True) -> None:
         self._database = Database(location, create=create)
-        self._batch = PageBatch(self._database)
+        self._pages: dict[str, tuple[dict[str, Any], str | None]] = {}  # not written yet: URL -> row, digest
+        self._positions: dict[str, int] = {}
+        self._n_bytes = 0
+        self._since = 0.0
 
     def __enter__(self) -> PageStore:
         return self
@@ -84,22 +91,57 @@ class PageStore:
 
     # Pages in
 
-    def add(self, page: Page) -> None:
-        """Add a page, and write the batch if it is full."""
-        self._batch.add(page)
+    def add(self, page: Page) -> int:
+        """Add a page, and write the batch if it is full; return the number of new URLs that were written."""
+        row = page_row(page)
+        now = time.monotonic()
+        if not self._pages:
+            self._since = now
+        known = self._pages.get(row["url"])
+        if known is None or is_better(_standing(row), _standing(known[0])):
+            self._pages[row["url"]] = row, None if page.content else storable(page.digest)
+            self._n_bytes += len(row["content"])
+        is_full = len(self._pages) >= _BATCH_PAGES or self._n_bytes >= _BATCH_BYTES or now - self._since >= _BATCH_S
+        return self.flush() if is_full else 0
 
     def add_many(self, pages: Iterable[Page]) -> int:
         """Write *pages* in batches; return the number of new URLs."""
         self.flush()
-        n_before = self._batch.n_new
-        for page in pages:
-            self._batch.add(page)
-        self.flush()
-        return self._batch.n_new - n_before
+        n_new = sum(map(self.add, pages))
+        return n_new + self.flush()
 
-    def flush(self) -> None:
-        """Write all unwritten pages and import positions in one transaction."""
-        self._batch.write()
+    def flush(self) -> int:
+        """Write all unwritten pages and import positions in one transaction; return the number of new URLs."""
+        if not self._pages and not self._positions:
+            return 0
+        with self._database.writing() as connection:
+            n_new = self._write_pages(connection)
+            for source, n_records in self._positions.items():
+                connection.execute(delete(ImportRow).where(ImportRow.source == source))
+                connection.execute(insert(ImportRow).values(source=source, n_records=n_records))
+        self._pages.clear()
+        self._positions.clear()
+        self._n_bytes = 0
+        return n_new
+
+    def _write_pages(self, connection: Connection) -> int:
+        """Insert new URLs, replace worse answers, and return the number of new URLs."""
+        query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(self._pages))
+        found = self._execute(connection, query)
+        known = {url: (status, bool(n_bytes)) for url, status, n_bytes in found}
+        new = [each for url, each in self._pages.items() if url not in known]
+        better = [
+            each for url, each in self._pages.items() if url in known and is_better(_standing(each[0]), known[url])
+        ]
+        if new:
+            connection.execute(insert(PageRow), [row for row, _ in new])
+        if better:
+            replacement = [{"key": row["url"], **row, "simhash": None, "cluster": None} for row, _ in better]
+            connection.execute(update(PageRow).where(PageRow.url == bindparam("key")), replacement)
+            connection.execute(delete(DigestRow).where(DigestRow.url.in_([row["url"] for row, _ in better])))
+        if digests := [{"url": row["url"], "digest": its} for row, its in (*new, *better) if its is not None]:
+            connection.execute(insert(DigestRow), digests)
+        return len(new)
 
     # Pages out
 
@@ -206,7 +248,7 @@ class PageStore:
         """Store texts, in transactions of 100."""
         self.flush()
         statement = update(PageRow).where(PageRow.url == bindparam("key"))
-        for chunk in _chunks(texts, BATCH_PAGES):
+        for chunk in _chunks(texts, _BATCH_PAGES):
             with self._database.writing() as connection:
                 connection.execute(statement, [text_row(text) for text in chunk])
                 if digests := {storable(text.url): storable(text.digest) for text in chunk if text.digest is not None}:
@@ -246,7 +288,18 @@ class PageStore:
 
     def set_import_position(self, source: str, n_records: int) -> None:
         """Note that *n_records* of *source* are done; written together with the pages added before."""
-        self._batch.set_position(source, n_records)
+        self._positions[source] = n_records
+
+
+def _standing(row: Mapping[str, Any]) -> tuple[int, bool]:
+    """Status of a page, and whether its body is known."""
+    return row["status"], bool(row["content"])
+
+
+def is_better(new: tuple[int, bool], known: tuple[int, bool]) -> bool:
+    """Return True if a new page (see :func:`_standing`) replaces the *known* one."""
+    (status, has_body), (known_status, had_body) = new, known
+    return status < 400 <= known_status or (200 <= status < 300 > known_status >= 200 and has_body and not had_body)
 
 
 def _pages_with(columns: Iterable[Any]) -> Query:

@@ -12,23 +12,16 @@ import re
 import zipfile
 import zlib
 from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urljoin
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.pages.compression import Gap, OnDamage, file_chunks
-from dedup_crawler.pages.imports.http import MAX_BODY, decoded_body, parse_message
-from dedup_crawler.pages.imports.warc import RecordReader
-from dedup_crawler.pages.records import Page
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from dedup_crawler.pages.imports.warc import WarcRecord
-    from dedup_crawler.pages.records import Step
+from dedup_crawler.pages.records import Page, Step
+from dedup_crawler.pages.warc import MAX_BODY, RecordReader, WarcRecord, decoded_body, parse_message
 
 _MEMBER = re.compile(r"archive/[^/]+\.warc(?:\.gz|\.zst)?", re.IGNORECASE)
 _MAX_GROWTH = 100  # a WACZ file that grows more is a ZIP bomb

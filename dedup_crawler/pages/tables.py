@@ -1,4 +1,4 @@
-"""Turns records into rows of the database, and rows into records.
+"""The tables of a crawl database, and the way of records into rows and back.
 
 Bodies are compressed, fingerprints become signed, and characters that a database may refuse are replaced. SQLite
 stores any type in any column, and a stranger may have written the file, so the type of each value is checked.
@@ -7,32 +7,142 @@ stores any type in any column, and a stranger may have written the file, so the 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import zstandard
-from sqlalchemy import func
+from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, Row, Select, Text, UniqueConstraint, func
+from sqlalchemy.dialects.postgresql import ExcludeConstraint
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from dedup_crawler.errors import StoreError
-from dedup_crawler.pages.records import LabelledPage, Page, PageFacts
-from dedup_crawler.pages.store.schema import Body, DigestRow, PageRow
+from dedup_crawler.pages.records import LabelledPage, Page, PageFacts, PageText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sqlalchemy import Row, Select
     from typing_extensions import Unpack
-
-    from dedup_crawler.pages.records import PageText
 
     AnyRow = Row[Unpack[tuple[Any, ...]]]
     Query = Select[Unpack[tuple[Any, ...]]]
+
+APPLICATION = "dedup-crawler"
+"""Value of ``meta.application``; a database with another value is not touched."""
+
+SCHEMA_VERSION = 1
+"""Increases when a table changes in a way that older versions of this program cannot read."""
 
 _NOTHING = type(None)
 _NAMES = {int: "a whole number", float: "a number", str: "a text", bytes: "a body"}
 _COMPRESSION_LEVEL = 3
 _MAX_BODY = 2**31
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+_ROW_NUMBER = BigInteger().with_variant(Integer, "sqlite")  # SQLite only numbers rows in an INTEGER column
+
+
+class Body(LargeBinary):
+    """Bytes as the driver returns them. By default SQLAlchemy would turn a number into as many zero bytes."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        """None for SQLite, whose driver returns bytes."""
+        processor: Callable[[Any], Any] | None = super().result_processor(dialect, coltype)  # type: ignore[no-untyped-call]
+        return None if dialect.name == "sqlite" else processor
+
+
+class Tables(DeclarativeBase):
+    """Base of all tables."""
+
+
+def _is_not_postgres(*_arguments: object, dialect: Dialect, **_named: object) -> bool:
+    return dialect.name != "postgresql"
+
+
+def _one_row_a_url() -> ExcludeConstraint:
+    """Constraint for Postgres, whose other indexes refuse a URL of more than 2,700 bytes."""
+    return ExcludeConstraint(("url", "="), using="hash").ddl_if(dialect="postgresql")
+
+
+class PageRow(Tables):
+    """One URL with its answer, its text and its duplicate cluster.
+
+    Rows are numbered in crawl order. The body is the last column, so that reading other columns never touches it.
+    """
+
+    __tablename__ = "pages"
+    __table_args__ = (UniqueConstraint("url").ddl_if(callable_=_is_not_postgres), _one_row_a_url())
+
+    id: Mapped[int] = mapped_column(_ROW_NUMBER, primary_key=True)
+    url: Mapped[str] = mapped_column(Text)
+    referrer: Mapped[str | None] = mapped_column(Text)
+    status: Mapped[int]
+    redirect_to: Mapped[str | None] = mapped_column(Text)
+    content_type: Mapped[str | None] = mapped_column(Text)
+    title: Mapped[str | None] = mapped_column(Text)
+    canonical_link: Mapped[str | None] = mapped_column(Text)
+    main_text: Mapped[str | None] = mapped_column(Text)
+    """NULL until the text is read."""
+    simhash: Mapped[int | None] = mapped_column(BigInteger)
+    """Signed, because SQL has no unsigned 64-bit integers."""
+    cluster: Mapped[int | None] = mapped_column(BigInteger)
+    fetched_at: Mapped[float | None]
+    content: Mapped[bytes] = mapped_column(Body)
+    """One zstd frame; empty for an empty body."""
+
+
+class DigestRow(Tables):
+    """Digest of a body that is not stored, or is not HTML; a table of its own: older databases do not have it."""
+
+    __tablename__ = "digests"
+    __table_args__ = (_one_row_a_url(),)
+
+    url: Mapped[str] = mapped_column(Text, primary_key=True)
+    digest: Mapped[str] = mapped_column(Text)
+
+
+DigestRow.metadata.tables[DigestRow.__tablename__].primary_key.ddl_if(callable_=_is_not_postgres)
+
+
+class ReloadRow(Tables):
+    """Text of a page as it was fetched twice; older databases do not have this table."""
+
+    __tablename__ = "reloads"
+
+    id: Mapped[int] = mapped_column(_ROW_NUMBER, primary_key=True)
+    url: Mapped[str] = mapped_column(Text)
+    first_text: Mapped[str] = mapped_column(Text)
+    second_text: Mapped[str] = mapped_column(Text)
+
+
+class ScoreRow(Tables):
+    """Cosine (0-1) of the main texts of two pages."""
+
+    __tablename__ = "scores"
+
+    id: Mapped[int] = mapped_column(_ROW_NUMBER, primary_key=True)
+    url1: Mapped[str] = mapped_column(Text)
+    url2: Mapped[str] = mapped_column(Text)
+    score: Mapped[float]
+
+
+class ImportRow(Tables):
+    """Progress of the import of one file."""
+
+    __tablename__ = "imports"
+
+    source: Mapped[str] = mapped_column(Text, primary_key=True)
+    """Digest of the file."""
+    n_records: Mapped[int] = mapped_column(BigInteger)
+
+
+class MetaRow(Tables):
+    """Facts about the database itself."""
+
+    __tablename__ = "meta"
+
+    key: Mapped[str] = mapped_column(Text, primary_key=True)
+    value: Mapped[str] = mapped_column(Text)
+
 
 PAGE_COLUMNS = (
     PageRow.url,

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote_plus
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, make_url, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import ForeignDatabaseError, SchemaVersionError, StoreError
-from dedup_crawler.pages.store.schema import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from dedup_crawler.pages.tables import APPLICATION, SCHEMA_VERSION, MetaRow, Tables
 
 _BUSY_TIMEOUT_S = 30
 _WRITE_LOCK = int.from_bytes(b"dedupcrl", "big")  # number of a lock in a Postgres database that only we take
