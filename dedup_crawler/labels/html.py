@@ -170,7 +170,7 @@ class _Paragraph:
         self.text = text
         self.dom_path = dom_path
         self.chars_count_in_links = chars_count_in_links
-        self.is_heading = HEADINGS_PATTERN.search(dom_path) is not None
+        self.is_heading = _is_in_heading(dom_path)
         self.heading = False
         self.cf_class = self.class_type = ""
 
@@ -185,6 +185,11 @@ class _Paragraph:
     def links_density(self) -> float:
         """Share of the letters in links; more than 1 is possible."""
         return self.chars_count_in_links / len(self.text)
+
+
+@functools.lru_cache(4096)
+def _is_in_heading(dom_path: str) -> bool:
+    return HEADINGS_PATTERN.search(dom_path) is not None
 
 
 def _split(document: Any) -> list[_Paragraph]:

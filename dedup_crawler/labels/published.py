@@ -44,7 +44,7 @@ MAX_DISTANCE = 3
 """Largest number of different bits, as in Manku et al. and SIGIR'17."""
 MIN_WORDS = 30
 """Smallest number of words of a text with a fingerprint: in a shorter text, one changed word changes too many bits."""
-_MAX_LENGTH = 80  # bytes of a word whose hash is remembered
+_MAX_LENGTH = 80  # letters of the longest word of a text whose words are remembered
 
 _BATCH_TEXTS = 500
 _log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
 def group_scores(counted: CountedPages, positions: Positions) -> Scores:
     """Cosine (0-1) of every two of k pages, (k, k); exactly 1 for equal texts with words."""
     texts, text_of_page = np.unique(counted.texts[positions], return_inverse=True)  # (texts,), (k,)
-    rows = counted.rows[texts]
+    rows = _dense_columns(counted.rows[texts])
     scores = np.minimum((rows @ rows.T).toarray(), 1)  # (texts, texts)
     np.fill_diagonal(scores, np.diff(rows.indptr) > 0)
     return np.asarray(scores[np.ix_(text_of_page, text_of_page)])
@@ -140,7 +140,7 @@ def cluster_by_cosine(pages: Pages) -> Clustering:
     clustering = cluster_without_text(pages())
     for group in counted.groups:
         texts, text_of_page = np.unique(counted.texts[group], return_inverse=True)
-        component = _components(counted.rows[texts])[text_of_page]
+        component = _components(_dense_columns(counted.rows[texts]))[text_of_page]
         for number in np.unique(component):
             first, *others = group[component == number].tolist()
             for other in others:
@@ -157,6 +157,12 @@ def _components(rows: csr_matrix) -> npt.NDArray[np.int32]:
         return np.zeros(1, np.int32)
     graph = radius_neighbors_graph(rows, 1 - DUPLICATE_SCORE, metric="cosine")
     return np.asarray(connected_components(graph, directed=False)[1])
+
+
+def _dense_columns(rows: csr_matrix) -> csr_matrix:
+    """Leave out columns of zeros, because a product takes time for each column."""
+    used, columns = np.unique(rows.indices, return_inverse=True)
+    return type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], max(len(used), 1)))
 
 
 def _vectorizer() -> tuple[Any, Any]:
@@ -177,16 +183,13 @@ def fingerprint(text: str) -> int | None:
     words = split_words(text.lower())
     if len(words) < MIN_WORDS:
         return None
-    return int(simhash_package().Simhash(words, hashfunc=_hash_of).value)
-
-
-def _hash_of(word: bytes) -> bytes:
-    """Hash a word as the package ``simhash`` does."""
-    return _known_hash(word) if len(word) <= _MAX_LENGTH else _known_hash.__wrapped__(word)
+    hash_of = _hash_of if max(map(len, words)) <= _MAX_LENGTH else _hash_of.__wrapped__
+    return int(simhash_package().Simhash(words, hashfunc=hash_of).value)
 
 
 @functools.lru_cache(100_000)  # most words come again, and hashing them is most of the work
-def _known_hash(word: bytes) -> bytes:
+def _hash_of(word: bytes) -> bytes:
+    """Hash a word as the package ``simhash`` does."""
     return hashlib.md5(word, usedforsecurity=False).digest()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,7 +99,7 @@ def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
         text, n = digest(page.main_text), n_words(page.main_text)
         free = address_free(page, lines)
         return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), free)
-    digests, sizes = list(map(digest, lines)), list(map(n_words, lines))
+    digests, sizes, numbers = zip(*map(_read, lines), strict=True)
     decoration = layout.decoration(page.url, lines)
     content = [place for place in range(len(lines)) if place not in decoration]
     n_content_words = sum(sizes[place] for place in content)
@@ -108,7 +109,7 @@ def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
     ids = numbers_of(page.url)
 
     def weight(place: int) -> int:
-        is_never_small = lines[place].startswith(MEDIA) or not ids.isdisjoint(numbers_of(lines[place]))
+        is_never_small = lines[place].startswith(MEDIA) or not ids.isdisjoint(numbers[place])
         return TOO_MANY if is_never_small else min(sizes[place], TOO_MANY)
 
     return Signature(
@@ -128,6 +129,12 @@ def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
     )
 
 
+@functools.lru_cache(2**14)  # many pages share a line
+def _read(line: str) -> tuple[int, int, frozenset[str]]:
+    """Hash, number of words, and numbers of a line."""
+    return digest(line), n_words(line), numbers_of(line)
+
+
 def changes(left: Signature, right: Signature) -> tuple[int, int]:
     """Number of lines that differ between two pages of equal length, and their number of words on both sides."""
     is_changed = left.lines != right.lines  # (n,)
@@ -136,7 +143,7 @@ def changes(left: Signature, right: Signature) -> tuple[int, int]:
 
 
 def _main(
-    page: LabelledPage, digests: list[int], sizes: list[int], content: list[int], n_content_words: int
+    page: LabelledPage, digests: Sequence[int], sizes: Sequence[int], content: list[int], n_content_words: int
 ) -> int | None:
     """Hash of the content that jusText keeps; None if it drops nothing, or too much."""
     texts = page.main_text.split("\n")
