@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command_line import run as dedup
@@ -147,6 +147,7 @@ def test_pages_whose_links_cannot_be_read_are_not_known():
 texts = st.text("ab2?&;=:#%5B '\"<>/\\.", max_size=14)
 
 
+@example(["page/2 #2"])
 @given(st.lists(texts, max_size=3))
 def test_no_name_of_a_link_is_missed(hrefs: Sequence[str]):
     """What a parser finds, the search in the text of the page finds as well: no long list is taken for a short one."""

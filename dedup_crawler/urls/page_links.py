@@ -74,7 +74,7 @@ def names_in(body: bytes, page: str) -> frozenset[str] | None:
         return None
     page = _joined(page, _base_of(body)) or page
     spelled = filter(_MAY_HAVE_NAME.search, {*links, *map(unescape, links)})
-    names = names_of_links(normal_form(_joined(page, link)) for link in spelled)
+    names = names_of_links(normal_form(_joined(page, link.partition("#")[0])) for link in spelled)
     return names if len(names) <= MAX_NAMES else None
 
 
