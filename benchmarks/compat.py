@@ -23,15 +23,15 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "compat"
 VERSIONS = ("2.13.0", "2.13.4", "2.14.2", "2.15.2", "2.16.0", "2.17.0", "2.18.0", "2.19.0")
 TESTS = (
-    "test_scrapy_compat.py",
-    "test_middleware.py",
-    "test_content_spider.py",
-    "test_collector.py",
-    "test_serving.py",
-    "test_site.py",
+    "live/filter/test_scrapy_compat.py",
+    "live/filter/test_middleware.py",
+    "live/learning/test_content_spider.py",
+    "live/learning/test_collector.py",
+    "pages/test_serving.py",
+    "live/learning/test_site.py",
 )
 MODES = {"reactor": "", "bare asyncio": "1"}
-"""Event loop of a crawl -> ``BARE_ASYNCIO`` (tests/live_site.py)."""
+"""Event loop of a crawl -> ``BARE_ASYNCIO`` (tests/support/live_site.py)."""
 
 
 def requirements(version: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from built_wheel import build_wheel
 from postgres_server import PostgresServer, require_postgres
 from redis_server import RedisServer, require_redis
 from seen_sets import KINDS, sets_of
-from tests import fork_server
+from tests.support import fork_server
 
 sys.dont_write_bytecode = False  # nor do these tests have to be read anew by the next run
 

@@ -1,7 +1,7 @@
 """The Siamese networks in numpy, so that a crawl does not need torch.
 
 A URL is *encoded* once, and any two encodings are *compared*. Encoding costs a hundred times as much as comparing, so
-encodings are remembered. Results agree with :mod:`dedup_crawler.networks.siamese` to 1e-4.
+encodings are remembered. Results agree with :mod:`dedup_crawler.networks.siamese_network` to 1e-4.
 
 Axes: U URLs, P pairs, T positions, C characters, H hidden units, F agreements, K numbers of an encoding.
 """
@@ -22,7 +22,7 @@ _MAX_BYTES = 1 << 26  # bytes of remembered encodings
 
 
 class NumpyPaperSiamese:
-    """See :class:`dedup_crawler.networks.siamese.PaperSiamese`."""
+    """See :class:`dedup_crawler.networks.siamese_network.PaperSiamese`."""
 
     def __init__(self, weights: Mapping[str, Array], n_characters: int, length: int) -> None:
         hidden, _ = _sizes(weights)
@@ -54,7 +54,7 @@ class NumpyPaperSiamese:
 
 
 class NumpyCuredSiamese:
-    """See :class:`dedup_crawler.networks.siamese.CuredSiamese`."""
+    """See :class:`dedup_crawler.networks.siamese_network.CuredSiamese`."""
 
     def __init__(self, weights: Mapping[str, Array], n_symbols: int, n_agreements: int) -> None:
         hidden, _ = _sizes(weights)

@@ -5,7 +5,7 @@ same functions as on one computer, and give the same models byte for byte. A cat
 
 Read ``job.py`` first (the steps in order), then ``inputs.py`` (files to pages, and what is learnt of a large host),
 ``texts.py`` (pages to texts), ``hosts.py`` (one host to one model; results, and going on after a stop) and
-``session.py`` (starting Spark; frames). ``decision_tree.py`` stands alone: the stages of WSDM'10. How pages are
+``session.py`` (starting Spark; frames). ``decision_tree_stages.py`` stands alone: the stages of WSDM'10. How pages are
 compared and rules learnt does not belong here, and no other folder imports pyspark.
 """
 

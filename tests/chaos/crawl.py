@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.fork_server import ROOT, Fork
+from tests.support.fork_server import ROOT, Fork
 
 from .law import RETRY_TIMES, Crawled
 from .model import rule_names, save_model
@@ -73,7 +73,7 @@ class Crawls:
         return self._crawl(server, folder, settings, spec.stops)
 
     def _in_redis(self, server: Server, folder: Path, settings: dict[str, Any]) -> Crawled:
-        from tests.redis_server import RedisServer
+        from tests.support.redis_server import RedisServer
 
         redis = RedisServer(folder)
         try:

@@ -25,10 +25,10 @@ from dedup_crawler.live.exploration.rule_life import (
     HELD,
     WINDOW,
     Life,
+    Outcome,
     RuleState,
     Speakers,
     ValueLives,
-    Verdict,
     share_that_holds,
 )
 from dedup_crawler.methods.model.evidence_file import RuleCounts
@@ -308,7 +308,7 @@ class RuleEvidence:
             life.n_wrong += not is_same
             life.n_undecided = 0
             if self._speakers.may_speak(rule, form_digest, is_same):
-                life.recent.append(Verdict(is_same, sharing))
+                life.recent.append(Outcome(is_same, sharing))
                 life.n_agreed += is_same
                 life.n_disagreed += not is_same
             if life.n_here == HELD or not is_same:

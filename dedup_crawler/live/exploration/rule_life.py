@@ -65,7 +65,7 @@ MAX_WAITING = 4_000
 _NO_TESTS = RuleCounts()
 
 
-class Verdict(NamedTuple):
+class Outcome(NamedTuple):
     """Result of one exploration."""
 
     is_right: bool
@@ -119,7 +119,7 @@ class Life:
     """Explorations since the last decided one, including those whose verdict is still to come."""
     is_passed_on: bool = False
     """True if another rule has these tests as well, and counts instead of this one."""
-    recent: deque[Verdict] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    recent: deque[Outcome] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def begin_with(self, counts: RuleCounts) -> None:
         """Start from the counts of earlier processes."""

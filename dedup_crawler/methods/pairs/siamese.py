@@ -124,7 +124,13 @@ class Siamese(PairClassifier):
     def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, Array]:
         """Train one network and return its weights; its learning curves are appended to *curves*."""
         try:
-            from dedup_crawler.networks.siamese import CuredSiamese, PairRecipe, PairRows, PaperSiamese, train_pairs
+            from dedup_crawler.networks.siamese_network import (
+                CuredSiamese,
+                PairRecipe,
+                PairRows,
+                PaperSiamese,
+                train_pairs,
+            )
         except ImportError as error:
             raise MissingExtraError("training siamese", "torch", "train") from error
         reader, alphabet = self.reader_, self.reader_.alphabet

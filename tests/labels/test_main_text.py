@@ -1,0 +1,278 @@
+"""The text of pages of every kind, in this process and in workers, skipped pages, and dying workers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.main_text import MAX_BYTES, Outcome, TextReader, clean_page
+from dedup_crawler.pages.records import Page
+from repository import ROOT
+
+HANGING_CLEANER = """
+import os, sys, time
+from dedup_crawler.labels import main_text
+from dedup_crawler.pages.records import Page
+
+main_text.MAX_SECONDS = 1.0
+read = main_text.read_html
+
+def read_html(html, url, language):
+    if url.endswith("hangs"):
+        time.sleep(1_000)
+    if url.endswith("crashes"):
+        os._exit(3)
+    return read(html, url, language)
+
+main_text.read_html = read_html
+
+if __name__ == "__main__":
+    n = int(sys.argv[1])
+    names = [*map(str, range(n // 2)), "hangs", *map(str, range(n // 2, n)), "crashes"]
+    pages = (Page(f"http://site.example/{name}", content=b"<html><p>text " + name.encode()) for name in names)
+    with main_text.TextReader() as reader:
+        read = [*reader.read(pages)]
+    print(sum(text.main_text != "" for text, _ in read), "texts")
+    for text, reason in read:
+        if reason is not None:
+            print(text.url, reason)
+"""
+UNGUARDED = """
+from dedup_crawler.errors import BadInputError
+from dedup_crawler.labels.main_text import TextReader
+from dedup_crawler.pages.records import Page
+
+try:
+    with TextReader() as reader:
+        print(len(list(reader.read([Page("http://site.example/", content=b"<html><p>text")]))))
+except BadInputError as error:
+    print(str(error).partition(":")[0])
+"""
+SENTENCE = "This is a sentence that is in the middle of the text, and it has many of the words that are so frequent. "
+ARTICLE = f"<html><head><title>Head</title></head><body><p>{SENTENCE * 5}</p><p>Contact</p></body></html>"
+LISTING = "<html><title>Index</title><table><tr><td><a href=a>alpha.txt</a><td>12K<tr><td><a href=b>beta.txt</a><td>7K"
+
+
+def page(body: str | bytes, content_type: str | None = "text/html; charset=utf-8", status: int = 200) -> Page:
+    content = body.encode() if isinstance(body, str) else body
+    return Page("http://site.example/dir/", status, content_type=content_type, content=content)
+
+
+def text_of(body: str | bytes, content_type: str | None = "text/html; charset=utf-8", status: int = 200) -> str:
+    text, reason = clean_page(page(body, content_type, status))
+    assert reason is None
+    return text.main_text
+
+
+def test_boilerplate_is_marked() -> None:
+    """The text is everything that a page shows, a line per paragraph; boilerplate by jusText starts with a tab."""
+    assert text_of(ARTICLE) == (SENTENCE * 5).strip() + "\n\tContact"
+    assert text_of(LISTING) == "\talpha.txt\n\t12K\n\tbeta.txt\n\t7K"
+
+
+def test_language_of_the_page() -> None:
+    """A German article is prose by the stop words of its declared language; the setting is for pages without one."""
+    prose = "Das ist ein Satz, der in der Mitte des Textes steht und viele der Wörter hat, die so häufig sind. " * 5
+    declared, silent = (f"<html{lang}><p>{prose}</p></html>" for lang in (" lang='de-AT'", ""))
+
+    assert text_of(declared) == prose.strip()
+    assert text_of(silent) == "\t" + prose.strip()
+    assert clean_page(page(silent), "German")[0].main_text == prose.strip()
+    assert text_of(ARTICLE.replace("<html>", "<html lang='xx'>")) == text_of(ARTICLE)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status", "text"),
+    [
+        ("one\n\n  two\tthree \r\nfour", "text/plain", 200, "one\ntwo three\nfour"),
+        ("a,b\n1,2\n", "text/csv; charset=utf-8", 200, "a,b\n1,2"),
+        ("<html><p>moved", "text/html", 302, ""),
+        ("<html><p>not found", "text/html", 404, "\tnot found"),
+        ("\x89PNG\r\n\x1a\n\0\0", "image/png", 200, ""),
+        ("%PDF-1.7 text", "application/pdf", 200, ""),
+        ("<!DOCTYPE html><p>untyped", None, 200, "\tuntyped"),
+        ("untyped text", None, 200, "untyped text"),
+        (b"\x1f\x8b\0\0", None, 200, ""),
+        ("<p>xhtml", "Application/XHTML+xml", 200, "\txhtml"),
+        ("", "text/html", 200, ""),
+        ("", "text/plain", 200, ""),
+        ("a\0b<p>c", "text/html", 200, "\ta\ufffdb\n\tc"),
+    ],
+)
+def test_kinds_of_pages(body: str | bytes, content_type: str | None, status: int, text: str) -> None:
+    """Pages of a textual type have a text; redirects, images and archives do not; without a type, the body decides."""
+    assert text_of(body, content_type, status) == text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        bytes(range(256)) * 40,
+        b"\x89PNG\r\n\x1a\n" + bytes(5000),
+        b"\xff\xfe" + b"\xd8\x00" * 500,
+        b"\0" * 3000,
+        b"<" * 9000,
+    ],
+)
+def test_binary_served_as_html(body: bytes) -> None:
+    """Bytes that are no HTML give some text or none, always the same, and never an exception."""
+    first, reason = clean_page(page(body))
+
+    assert reason is None
+    assert clean_page(page(body))[0] == first
+    first.main_text.encode()
+
+
+def test_a_page_of_20_megabytes_is_skipped() -> None:
+    """A body over the limit is not parsed: empty text and the reason; one just below the limit is read."""
+    text, reason = clean_page(page("<p>" + "word " * 4_000_000))
+
+    assert (text.main_text, text.simhash) == ("", None)
+    assert reason == f"20000003 bytes, more than {MAX_BYTES}"
+    assert text_of("word\n" * (MAX_BYTES // 5), "text/plain").startswith("word\n")
+
+
+def test_a_page_nested_too_deep_is_skipped() -> None:
+    """The parser reads HTML nested 100,000 deep only in part, so it has no text to compare."""
+    text, reason = clean_page(page("<title>T</title>" + "<div>" * 100_000 + "core"))
+
+    assert (text.title, text.main_text) == ("T", "")
+    assert reason == "nested too deep to be read whole"
+
+
+def test_a_page_that_crashes_the_cleaner_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any exception of the parsers becomes the reason why the page has no text."""
+    monkeypatch.setattr("lxml.html.fromstring", lambda *args, **kwargs: 1 / 0)
+
+    text, reason = clean_page(page("<p>x"))
+
+    assert text.main_text == ""
+    assert reason == "ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize("n_pages", [0, 3, 58])
+def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path, n_pages: int) -> None:
+    """
+    A page whose reading does not end, or that kills its worker, affects only itself: it is skipped with URL
+    and reason, and all other pages, few or many, have their texts. (In a separate process, with a cleaner
+    that hangs in C code.)
+    """
+    script = tmp_path / "clean.py"
+    script.write_text(HANGING_CLEANER)
+    result = subprocess.run(
+        [sys.executable, script, str(n_pages)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+    # stderr is not looked at: a worker that was just starting when the pool was stopped may complain there
+    assert result.returncode == 0
+    assert result.stdout.splitlines() == [
+        f"{n_pages} texts",
+        "http://site.example/hangs it killed its worker process or took it more than 1 s",
+        "http://site.example/crashes it killed its worker process or took it more than 1 s",
+    ]
+
+
+def test_a_script_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
+    """A script without ``if __name__ == "__main__":`` cannot have workers: one error, and no page is skipped."""
+    script = tmp_path / "clean.py"
+    script.write_text(UNGUARDED)
+    result = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+    assert result.stdout == "worker processes cannot be started\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal masks")
+def test_ctrl_c_cannot_hit_a_worker_that_starts(tmp_path: Path) -> None:
+    """
+    The first worker of a process inherits a mask that holds back Ctrl-C: one that was still loading its modules would
+    print a traceback.
+    """
+    script = tmp_path / "mask.py"
+    script.write_text(
+        "import signal\n"
+        "from dedup_crawler.pages.workers import Workers\n"
+        "if __name__ == '__main__':\n"
+        "    with Workers(1, 60, modules=[]) as workers:\n"
+        "        mask = workers.result_of(workers.call(signal.pthread_sigmask, signal.SIG_BLOCK, ()))\n"
+        "    print(signal.SIGINT in mask)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, env=environment)
+
+    assert done.stdout == "True\n", done.stderr
+
+
+def pages(n: int) -> Iterator[Page]:
+    for number in range(n):
+        yield Page(f"http://site.example/{number}", content_type="text/html", content=f"<p>page {number}".encode())
+
+
+def texts_of(pages: list[Page], n_workers: int) -> list[Outcome]:
+    with TextReader(n_workers=n_workers) as reader:
+        return list(reader.read(pages))
+
+
+def test_workers_give_what_one_process_gives() -> None:
+    """Two processes, started from a parent with another thread, give all texts in order, including skipped pages."""
+    big = Page("http://site.example/big", content_type="text/html", content=b"x" * (MAX_BYTES + 1))
+    given = [*pages(150), big, *pages(20)]
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        texts = texts_of(given, 2)
+    finally:
+        done.set()
+        thread.join()
+
+    assert texts == texts_of(given, 1)
+    assert [text.url for text, _ in texts] == [each.url for each in given]
+    skipped = [(text.url, reason) for text, reason in texts if reason is not None]
+    assert skipped == [(big.url, f"{MAX_BYTES + 1} bytes, more than {MAX_BYTES}")]
+
+
+def test_pages_are_taken_as_texts_are() -> None:
+    """An endless crawl can be read: the number of pages read ahead is bounded."""
+    with TextReader(n_workers=2) as reader:
+        texts = reader.read(pages(10**9))
+        assert [next(texts)[0].url for _ in range(3)] == [f"http://site.example/{n}" for n in range(3)]
+
+
+def test_no_pages() -> None:
+    """No pages give no texts."""
+    assert texts_of([], 1) == []
+
+
+def test_says_what_is_wrong_with_the_options() -> None:
+    """An invalid number of workers or language is an error at the call, before any page."""
+    with pytest.raises(BadInputError, match="n_workers = 0: give 1 or more"):
+        TextReader(n_workers=0)
+    with pytest.raises(BadInputError, match="language = 'Elvish'"):
+        TextReader("Elvish")
+
+
+def test_a_reader_is_asked_now_and_then():
+    """The worker that read two pages reads the next one; the texts are those of this process."""
+    pages = [Page(f"http://site.example/{n}", content=f"<html><p>text {n}".encode()) for n in range(3)]
+
+    with TextReader(n_workers=1) as reader:
+        texts = [*reader.read(pages[:2]), *reader.read(pages[2:])]
+
+    assert texts == [clean_page(page) for page in pages]
