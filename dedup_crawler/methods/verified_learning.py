@@ -46,7 +46,7 @@ _RULES, _CUTS, _TRANSLATIONS, _TOKENS = "rules.json", "deep_keys.json", "transla
 
 @dataclass
 class Learnt:
-    """What the crawl confirmed."""
+    """Everything that the crawl confirmed."""
 
     reading: Reading
     urls: list[str]

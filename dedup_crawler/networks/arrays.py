@@ -1,4 +1,4 @@
-"""What a Siamese network reads, rows of numbers of one length, and its weights as bytes.
+"""Input of the Siamese networks, as rows of numbers of one length, and their weights as bytes.
 
 There are two numberings. In the capstone of 2018, the first character, every unknown character and the padding have the
 number 0. In the cured one, 0 is padding and 1 an unknown symbol. A sequence that is too long loses its middle, because

@@ -111,7 +111,7 @@ def _done(folder: Path, host: str) -> HostRow | None:
 
 
 def _plan(counts: DataFrame, to_learn: Mapping[str, int], max_pages: int) -> dict[str, Shares]:
-    """What is learnt of each host: all pages, or of a large host a share of each template."""
+    """Pages that are learnt from, by host: all, or of a large host a share of each template."""
     plan: dict[str, Shares] = {host: {} for host in to_learn}
     large = [host for host, n in to_learn.items() if n > max_pages]
     if large:

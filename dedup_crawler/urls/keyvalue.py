@@ -35,7 +35,7 @@ KeyValues = dict[str, "str | None"]
 
 
 class Pieces(NamedTuple):
-    """How the values of a key are cut."""
+    """Cuts of the values of a key."""
 
     delimiter: str
     n_pieces: int

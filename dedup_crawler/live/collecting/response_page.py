@@ -1,4 +1,4 @@
-"""What is kept of a response: the page of the store that our spider yields, or a page to compare with."""
+"""The kept part of a response: the page of the store that our spider yields, or a page to compare with."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ MAX_HOSTS = 32
 
 @dataclass(slots=True)
 class _Site:
-    """What is known about the reloads of one site."""
+    """Reloads of one site."""
 
     n_pages: int = 0
     next_page: float = FIRST_PAGE

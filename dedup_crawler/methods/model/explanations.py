@@ -1,4 +1,4 @@
-"""What a model tells, in types that all methods share: answers about URLs and rules, and the course of its training.
+"""Answers of a model about URLs and rules, and the course of its training, in types that all methods share.
 
 The course (``training.json``) is for ``dedup-crawler report``; no answer of a model depends on it.
 """

@@ -172,7 +172,7 @@ def is_hash(value: str) -> bool:
 
 
 def spaces_of(key: str) -> Sequence[tuple[str, str]]:
-    """How spaces may be written in the values of *key*, and in which other way: ``+`` is one in a query alone."""
+    """Pairs of ways to write a space in the values of *key*, old and new: ``+`` is one in a query alone."""
     return _SPACES_OF_QUERY if key.startswith("query[") else _SPACES
 
 
