@@ -24,7 +24,7 @@ from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.rules.language.site_rules import Shapes, written
+from dedup_crawler.rules.language.site_rules import Shapes, shape_text
 from dedup_crawler.rules.learning.belief import RISKS
 from dedup_crawler.rules.learning.proposers import PROPOSERS
 
@@ -255,9 +255,9 @@ def lost_kinds(method: Canonicalizer, crawl: Crawl) -> Iterable[tuple[str, str, 
     for drop in way.dropped:
         if crawl.pages[drop.place] in way.lost:
             url = crawl.urls[drop.place]
-            same = written(shapes.of(drop.same_form)) if drop.same_form else "nothing"
+            same = shape_text(shapes.of(drop.same_form)) if drop.same_form else "nothing"
             yield (
-                written(shapes.of(url)),
+                shape_text(shapes.of(url)),
                 same,
                 method.explain(drop.same_form or url).reason + "; " + method.explain(url).reason,
             )

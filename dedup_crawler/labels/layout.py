@@ -80,7 +80,7 @@ class SiteLayout:
             self._n_pages += 1
             lines = lines_of(page)
             self._meter_counts.see(page.url, page.title, lines)
-            self._n_named.update({key for key, value in found if not spellings(value).isdisjoint(lines)})
+            self._n_named.update({key for key, value in found if not name_forms(value).isdisjoint(lines)})
 
     def settle(self, pages: Pages) -> None:
         """Decide which keys are naming keys, and which lines are decoration; reads the pages again if needed."""
@@ -123,9 +123,9 @@ class Names:
 
     def __init__(self, url: str, naming_keys: frozenset[str]) -> None:
         found, _ = arguments(url)
-        self._names = _longest_first(form for key, value in found if key in naming_keys for form in spellings(value))
+        self._names = _longest_first(form for key, value in found if key in naming_keys for form in name_forms(value))
         self._others = _longest_first(
-            form for key, value in found if key not in naming_keys for form in spellings(value)
+            form for key, value in found if key not in naming_keys for form in name_forms(value)
         )
 
     def shapes_of(self, lines: list[str]) -> dict[int, int]:
@@ -208,7 +208,7 @@ def _decoded(text: str) -> str:
     return unquote_plus(text) if "%" in text or "+" in text else text
 
 
-def spellings(value: str) -> set[str]:
+def name_forms(value: str) -> set[str]:
     """Spellings of an argument's value in the text of a page: the value, or the value as a path (``a/b`` for ``a:b``).
 
     A value of one character occurs everywhere, so it has no spelling.

@@ -95,7 +95,7 @@ def import_files(
     """
     given, origin = dict(fields or {}), _origin(host) if host else ""
     names = names_with(given)  # check names and files before anything is read
-    kinds = {path: kind_of(path, names, host) for path in map(Path, paths)}
+    kinds = {path: kind_of_file(path, names, host) for path in map(Path, paths)}
     report = ImportReport()
     for path in map(Path, paths):
         _import_file(Source(path, kinds[path], given, origin), store, report, progress)
@@ -176,7 +176,7 @@ def _import_file(
     report.n_skipped += n_done - n_pages
 
 
-def kind_of(path: Path, names: Names, host: str | None) -> Kind:
+def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
     """Detect the kind of *path* (plain, gzip or zstd) by its beginning, or by its name if that is damaged or empty.
 
     *host* is the host of the paths in an access log, if the user has given one. BadInputError if the file is missing,

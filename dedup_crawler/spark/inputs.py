@@ -22,7 +22,7 @@ from pyarrow import parquet
 from dedup_crawler.errors import BadInputError, DedupError
 from dedup_crawler.pages.compression import OnDamage
 from dedup_crawler.pages.database import shown_location
-from dedup_crawler.pages.imports import Kind, Source, kind_of
+from dedup_crawler.pages.imports import Kind, Source, kind_of_file
 from dedup_crawler.pages.items import NAMES, has_field, page_of
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
@@ -112,7 +112,7 @@ def _input_of(place: str) -> Input:
         PageStore(place, create=False).close()
         return Input(place)
     if not start.startswith(_PARQUET_MARK):
-        return Input(place, kind_of(Path(place), NAMES, None))
+        return Input(place, kind_of_file(Path(place), NAMES, None))
     try:
         columns = parquet.read_schema(place).names
     except (pyarrow.ArrowException, OSError) as error:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.labels.layout import ArgumentKinds, BoundedCounter, SiteLayout, arguments, spellings
+from dedup_crawler.labels.layout import ArgumentKinds, BoundedCounter, SiteLayout, arguments, name_forms
 from dedup_crawler.labels.lines import lines_of
 from dedup_crawler.labels.signatures import SitePages
 from dedup_crawler.pages.records import LabelledPage
@@ -108,8 +108,8 @@ def test_arguments_are_those_of_the_standard_library(query: str) -> None:
 
 def test_spellings() -> None:
     """A name may be written as a path; single characters do not count as names."""
-    assert spellings("a:b") == {"a:b", "a/b"}
-    assert spellings("7") == set()
+    assert name_forms("a:b") == {"a:b", "a/b"}
+    assert name_forms("7") == set()
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=8), max_size=40))

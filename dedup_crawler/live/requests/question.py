@@ -23,7 +23,7 @@ from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
 from dedup_crawler.methods import Canonicalizer, Referrer
-from dedup_crawler.rules.language.site_rules import Shape, written
+from dedup_crawler.rules.language.site_rules import Shape, shape_text
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _PORTION = 500
@@ -283,5 +283,5 @@ class LateRequests:
         if (host, kind) in self._told or len(self._told) >= MAX_TOLD:
             return
         self._told.add((host, kind))
-        text = written(kind) if "path.length" in dict(kind) else written(kind)[1:]  # only query names
+        text = shape_text(kind) if "path.length" in dict(kind) else shape_text(kind)[1:]  # only query names
         self._crawl.report.say(f"URLs like {text} on {host} mostly repeat pages: most of them are fetched last.")

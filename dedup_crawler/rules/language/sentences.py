@@ -24,7 +24,7 @@ from dedup_crawler.rules.language.operations import (
     Unordered,
 )
 from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
-from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule, written
+from dedup_crawler.rules.language.site_rules import CoverageRule, ReferrerRule, SiteRule, shape_text
 from dedup_crawler.urls.site_grammar import spoken_name
 
 _SHOWN_VALUES = 4
@@ -105,11 +105,11 @@ def _said(rule: AnyRule | SiteRule) -> tuple[str, str]:
         does = _listed(_all_done(sorted(_told_operations(rule).items())), n_shown=9)
         return f"{does}{_place(rule)}", "groups"
     if isinstance(rule, ReferrerRule):
-        says = f"a link to {written(rule.shape)} on {written(rule.referrer)} leads back to that page"
+        says = f"a link to {shape_text(rule.shape)} on {shape_text(rule.referrer)} leads back to that page"
         unless = f" (unless it links URLs with {spoken_name(rule.unless)})" if rule.unless else ""
         return f"{says}{unless}", "pages with such links"
     if isinstance(rule, CoverageRule):
-        return f"{written(rule.shape)} shows only pages that other URLs show", "pages"
+        return f"{shape_text(rule.shape)} shows only pages that other URLs show", "pages"
     return f"host {rule.host} shows the pages of {rule.target}", "pages met on both"
 
 

@@ -134,10 +134,10 @@ def remember(known: dict[str, Said], url: str, said: Said) -> None:
         known[url] = said
 
 
-def written(shape: Shape) -> str:
+def shape_text(shape: Shape) -> str:
     """Write a shape as a URL without scheme and host.
 
-    >>> written((("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[page]", "*")))
+    >>> shape_text((("path.length", "2"), ("path[0]", "topic"), ("path[1]", "*"), ("query[page]", "*")))
     '/topic/*?page=*'
     """
     return KEY_VALUES.write(dict(shape))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language import site_rules
-from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, ReferrerRule, Shapes, written
+from dedup_crawler.rules.language.site_rules import CoverageRule, HostLinks, ReferrerRule, Shapes, shape_text
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.urls.normal import normal_form
 from rule_strategies import site_urls
@@ -24,7 +24,7 @@ def shapes_of(*rests):
 
 
 def shape(shapes, rest):
-    return written(shapes.of(f"{HOST}{rest}"))
+    return shape_text(shapes.of(f"{HOST}{rest}"))
 
 
 def test_what_many_urls_have_is_part_of_the_shape():
@@ -50,7 +50,7 @@ def test_shapes_are_read_back(crawl, url):
     again = Shapes.from_json(JsonValue(json.loads(json.dumps(shapes.to_json())), "links.json"))
 
     assert again.of(normal_form(url)) == shapes.of(normal_form(url))
-    assert isinstance(written(shapes.of(normal_form(url))), str)
+    assert isinstance(shape_text(shapes.of(normal_form(url))), str)
 
 
 @given(st.lists(site_urls, max_size=20))
@@ -126,7 +126,7 @@ def test_values_that_page_and_link_share_are_one_value():
     shapes = Shapes.learn([f"{FORUM}/forum/{n % 3}-section/topic/{n}/" for n in range(60)])
     page = f"{FORUM}/forum/1-section/topic/7/?page=2"
     on_page, link = shapes.of_link(page, f"{page}&post=70")
-    assert (written(on_page), written(link)) == ("/forum/=/=/=/?page==", "/forum/=/=/=/?page==&post=*")
+    assert (shape_text(on_page), shape_text(link)) == ("/forum/=/=/=/?page==", "/forum/=/=/=/?page==&post=*")
     assert shapes.of_link(
         f"{FORUM}/forum/2-section/topic/9/?page=1", f"{FORUM}/forum/2-section/topic/9/?page=1&post=3"
     ) == (

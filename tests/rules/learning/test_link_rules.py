@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dedup_crawler.rules.language.site_rules import Shapes, written
+from dedup_crawler.rules.language.site_rules import Shapes, shape_text
 from dedup_crawler.rules.learning.belief import RISKS, Belief
 from dedup_crawler.rules.learning.site_learning import Links, learn_coverage_rules, learn_referrer_rules
 
@@ -53,11 +53,11 @@ def mixed(start, topics, posts, seed=0):
 
 
 def referrer_rules(links, risk="balanced"):
-    return [(written(r.referrer), written(r.shape)) for r in learn_referrer_rules(links, Belief(RISKS[risk]))]
+    return [(shape_text(r.referrer), shape_text(r.shape)) for r in learn_referrer_rules(links, Belief(RISKS[risk]))]
 
 
 def coverage_rules(links, risk="balanced"):
-    return [written(rule.shape) for rule in learn_coverage_rules(links, Belief(RISKS[risk]))]
+    return [shape_text(rule.shape) for rule in learn_coverage_rules(links, Belief(RISKS[risk]))]
 
 
 def test_a_link_that_leads_to_its_own_page():
@@ -65,7 +65,7 @@ def test_a_link_that_leads_to_its_own_page():
     links = mixed(*forum())
     (rule,) = learn_referrer_rules(links, Belief(RISKS["balanced"]))
 
-    assert (written(rule.referrer), written(rule.shape)) == ("/topic/*", "/post/*")
+    assert (shape_text(rule.referrer), shape_text(rule.shape)) == ("/topic/*", "/post/*")
     # one post happens to have the number of its topic: a link of another shape
     assert (rule.evidence.n_groups, rule.evidence.n_wrong, rule.n_urls) == (300, 0, 899)
 
@@ -111,7 +111,7 @@ def test_links_to_sort_a_list_that_fits_on_one_page():
     """Another order shows the same entries, unless the list has further pages: its links tell."""
     (rule,) = learn_referrer_rules(lists(), Belief(RISKS["balanced"]))
 
-    assert (written(rule.referrer), written(rule.shape)) == ("/list?tag==", "/list?order=date&tag==")
+    assert (shape_text(rule.referrer), shape_text(rule.shape)) == ("/list?tag==", "/list?order=date&tag==")
     assert (rule.unless, rule.evidence.n_groups, rule.evidence.n_wrong) == ("page", 20, 0)
 
 
@@ -147,7 +147,7 @@ def test_a_number_that_stands_elsewhere_is_chance():
     posts = [(topic, f"/post/{topic}/{n + 1}", page) for topic, page, _ in topics for n in range(12)]
 
     (rule,) = learn_referrer_rules(in_order([*start, *topics, *posts]), Belief(RISKS["balanced"]))
-    assert (written(rule.referrer), written(rule.shape)) == ("/topic/=?page=*", "/post/=/*")
+    assert (shape_text(rule.referrer), shape_text(rule.shape)) == ("/topic/=?page=*", "/post/=/*")
     assert rule.n_urls == len(posts)
 
 
