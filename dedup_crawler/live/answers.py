@@ -49,7 +49,7 @@ class Answers:
         self.is_resumed = False
         """True if the crawl resumes the work of an earlier process. Its dupefilter may know requests that were never
         answered."""
-        self._orphans: dict[str, list[bytes]] = {}
+        self._orphans: dict[str, Collection[bytes]] = {}
         self._overtakers: deque[str] = deque(maxlen=_N_OVERTAKERS)  # URLs that were answered but answer for no form
         self._withdrawn: set[bytes] = set()  # forms answered without a page of their own; processed() must skip them
 
@@ -61,32 +61,32 @@ class Answers:
         """
         self._adopt(request)
         forms = marks.forms_of(request)
-        explores = request.meta.get(marks.EXPLORES)
+        test = marks.test_of(request)
         self._note_redirects(request)
-        if not forms and explores is None:
+        if not forms and test is None:
             if response.status < 300:
                 self._explorer.passed(request, response)
                 if not self._seen.is_local:
                     self._overtakers.append(request.url)
             return None
         self._crawl.n_fetched += 1
-        is_formed = marks.UNFORMED not in request.meta
-        if response.status in _NOTHING_THERE and explores is not None and explores[1] not in marks.NO_TESTS:
-            del request.meta[marks.EXPLORES]  # dropping it loses nothing, so it does not contradict its rule
+        is_formed = not marks.is_unformed(request)
+        if response.status in _NOTHING_THERE and test is not None and test[1] not in marks.NO_TESTS:
+            marks.take_test(request)  # dropping it loses nothing, so it does not contradict its rule
         is_page = response.status < 300 and is_formed
         if response.status >= 400 or (is_page and says_nothing(response.body, content_type_of(response))):
             return self.failed(request)
         if response.status >= 300 and is_formed:
             marks.answers_for(request, ())  # the request for the target will answer
-            if explores is not None:
-                self._explorer.led_on(explores, redirect_target(response))
+            if test is not None:
+                self._explorer.led_on(test, redirect_target(response))
                 self._switch_off_failing()
             return None
-        if explores is not None:
-            self._explorer.judge(explores, request, response)
+        if test is not None:
+            self._explorer.judge(test, request, response)
         refused = self._explorer.saw(forms, request, response) if is_formed else set()
         for url in self._explorer.walls.take_urls_to_check():
-            self._crawl.fetch_again(url, request, [b"", marks.WALL])
+            self._crawl.fetch_again(url, request, (b"", marks.WALL, ()))
         if self._explorer.alike.take_news() and self._seen.is_local:  # before the page is noted as processed
             at_once(self._seen.note(_ROWS_FACT, self._explorer.alike.left()))
         if is_formed and len(forms) > 1:
@@ -124,12 +124,12 @@ class Answers:
     async def led_to_seen(self, request: Request) -> None:
         """Let the page of a seen form answer for a dropped request, if that is the target of a redirect."""
         self._note_redirects(request)
-        form = request.meta.get(marks.LEADS_TO)
+        form = marks.mark_of(request).get("leads_to")
         sources = marks.forms_of(request)
         if form is None or not sources:
             return
         page = self._explorer.comparisons.owners.get(form)
-        if page is None or marks.UNFORMED in request.meta:
+        if page is None or marks.is_unformed(request):
             await self.failed(request)
             return
         refused = (self._explorer.took([*sources, form], page) | self._sinks.note(form, sources)) & {*sources}
@@ -163,11 +163,11 @@ class Answers:
     async def failed(self, request: Request, *, is_ignored: bool = False) -> None:
         """Release the forms of *request*: it failed, got no usable answer, or a component ignored it (*is_ignored*)."""
         self._adopt(request)
-        if (explores := request.meta.pop(marks.EXPLORES, None)) is not None:
+        if (test := marks.take_test(request)) is not None:
             if is_ignored:
-                self._explorer.not_fetched(request, explores)
+                self._explorer.not_fetched(request, test)
             else:
-                self._explorer.not_answered(explores)
+                self._explorer.not_answered(test)
         forms = marks.forms_of(request)
         if forms:
             marks.answers_for(request, ())
@@ -181,7 +181,7 @@ class Answers:
         answered: these are sent when the crawl runs dry.
         """
         is_redirected = marks.is_redirected(request)
-        if not is_redirected and (not marks.is_decided(request) or marks.UNFORMED in request.meta):
+        if not is_redirected and (not marks.is_decided(request) or marks.is_unformed(request)):
             return
         self._note_redirects(request)
         self._explorer.swallowed(request)
@@ -194,7 +194,7 @@ class Answers:
         elif forms:
             self.left_over.append(request)
 
-    def _overtaken(self, request: Request, forms: list[bytes]) -> None:
+    def _overtaken(self, request: Request, forms: Collection[bytes]) -> None:
         """Transfer *forms* to another request for the same URL, which may have been answered already.
 
         While the filter waits for a shared seen set, a second link may overtake the first link, which owns the form.

@@ -96,11 +96,11 @@ class FilteredCrawl:
         """Read a request from its text; None if that is impossible."""
         return request_of(text, self.crawler.spider)
 
-    def fetch_again(self, url: str, like: Request, explores: list[Any]) -> None:
+    def fetch_again(self, url: str, like: Request, test: marks.Test) -> None:
         """Fetch a URL past the queue for a comparison, with the headers and cookies of another request."""
         request = marks.once_more(like, url)
-        request.meta[marks.DECIDED] = marks.decided(self.name, request.url, is_redirected=False)
-        request.meta[marks.EXPLORES] = explores
+        marks.decided(request, self.name)
+        marks.change(request, {"test": test})
         download(self.crawler, request)
 
     def note_link_names(self, response: Response | None) -> None:

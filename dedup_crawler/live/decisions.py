@@ -62,7 +62,7 @@ class Decisions:
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
             return False
-        meta[marks.DECIDED] = marks.decided(self._crawl.name, request.url, is_redirected=False)
+        marks.decided(request, self._crawl.name)
         meta["dedup_canonical"] = form
         return True
 
@@ -96,7 +96,7 @@ class Decisions:
 
         If it is dropped, its own form is still to be released.
         """
-        marked, forms = dict(request.meta), marks.forms_of(request)
+        marked, forms = dict(request.meta), [*marks.forms_of(request)]
         question = self.questions.ask(request, is_start=False)
         if question is None or question.is_covered or question.must_pass or question.digest in forms:
             request.meta.update(marked)
@@ -185,7 +185,8 @@ class Decisions:
 
     def _note_reached(self, question: Question, holder: Holder) -> None:
         """Tell the explorer that a link, or only the redirect of an explored covered URL, has reached a form."""
-        if not marks.tests_covered(question.request):
+        test = marks.test_of(question.request)
+        if test is None or test[1] not in marks.OF_COVERED:
             if REDIRECTED_KEY in question.request.meta:
                 return  # not a link: the spider follows a redirect
             self._covered.reached(question.digest, question.referrer.url if question.referrer is not None else None)
@@ -194,7 +195,7 @@ class Decisions:
             expected = marks.REACHED_ALONE if is_alone else marks.REACHED
             if is_alone:
                 self._covered.led_alone(question.digest)
-            question.request.meta[marks.EXPLORES][:2] = question.digest, expected
+            marks.change(question.request, {"test": (question.digest, expected, test[2])})
 
     async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
         """Return True if a duplicate or a covered URL is sent nevertheless."""
@@ -245,14 +246,14 @@ class Decisions:
             n_redirects = meta["redirect_times"] if question.is_redirected else 0
             sources = meta.get(REDIRECTED_KEY)
             if n_redirects or sources:
-                inherited = marks.forms_of(request) if n_redirects else []
-                own = [form_digest(question.model.canonicalize(url)) for url in sources or ()]
+                inherited = marks.forms_of(request) if n_redirects else ()
+                own = tuple(form_digest(question.model.canonicalize(url)) for url in sources or ())
                 # bounded, in case a spider copies the meta of each response to its next request
-                led = list(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
-                marks.answers_for(request, [*own, *led])
+                led = tuple(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
+                forms = own + led
             else:
-                meta[marks.FORMS] = question.digest
-            meta.pop(marks.UNFORMED, None)
+                forms = (question.digest,)
+            marks.change(request, {"forms": forms, "is_unformed": False})
         meta["dedup_canonical"] = question.form
         self._count("request/kept")
         return True
@@ -261,10 +262,9 @@ class Decisions:
         expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
         if expected == marks.AT_HAND and self._explorer.comparisons.lacks_owner(question.digest):
             expected = marks.AWAITED if await self._fetches_owner(question) else marks.AT_HAND
-        meta = question.request.meta
-        meta[marks.EXPLORES] = [question.digest, expected, *rules]
+        marks.change(question.request, {"test": (question.digest, expected, rules)})
         self._explorer.fetched.add(question.url)
-        meta["dedup_canonical"] = question.form
+        question.request.meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
         return True
 
@@ -281,7 +281,7 @@ class Decisions:
             comparisons.owner_came(question.digest, stored)
             return False
         self._count("explored/owners")
-        self._crawl.fetch_again(url, question.request, [question.digest, marks.OWNER])
+        self._crawl.fetch_again(url, question.request, (question.digest, marks.OWNER, ()))
         return True
 
     async def _owner_of(self, question: Question) -> str | None:
@@ -298,7 +298,7 @@ class Decisions:
     def _dropped(self, question: Question, rules: tuple[str, ...], *, is_answered: bool = False) -> bool:
         """Drop a request; remember it unless its URL itself was fetched before."""
         if question.is_redirected:
-            question.request.meta[marks.LEADS_TO] = question.digest
+            marks.change(question.request, {"leads_to": question.digest})
         self._count("request/dropped")
         self._report.dropped(question, rules)
         if not is_answered:

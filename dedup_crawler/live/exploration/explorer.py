@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.http import Response
@@ -116,12 +116,12 @@ class Explorer:
 
     def not_sent(self, request: Request) -> None:
         """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
-        _, expected, *rules = request.meta.get(marks.EXPLORES) or (b"", marks.OWNER)
-        if expected in marks.NO_TESTS:
+        test = marks.test_of(request)
+        if test is None or test[1] in marks.NO_TESTS:
             return
         self.fetched.discard(normal_form(request.url))
         if self._explores:  # a dry run does not count tests
-            self.evidence.given_up(rules)
+            self.evidence.given_up(test[2])
             self._report.count("request/explored", -1)
 
     def dropped(self, question: Question, rules: tuple[str, ...]) -> None:
@@ -143,15 +143,15 @@ class Explorer:
                 return kept
         return None
 
-    def judge(self, explores: Sequence[Any], request: Request, response: Response) -> None:
+    def judge(self, test: marks.Test, request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
-        form, expected, *rules = explores
+        form, expected, rules = test
         if expected not in marks.NO_TESTS and len(self._tested) < _MAX_TESTED:
             self._tested.add(response.url)
         if expected == marks.WALL:
             self.walls.checked(_page(request, response))
         elif self.walls.is_frozen(request.url):
-            self.not_answered(explores)
+            self.not_answered(test)
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
         elif expected == marks.REACHED_ALONE:
@@ -161,24 +161,24 @@ class Explorer:
         elif expected == marks.OWNER:
             self.comparisons.owner_came(form, _page(request, response))
         else:
-            duplicate = Duplicate(tuple(rules), _page(request, response))
+            duplicate = Duplicate(rules, _page(request, response))
             self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
 
-    def not_answered(self, explores: Sequence[Any]) -> None:
+    def not_answered(self, test: marks.Test) -> None:
         """Note that an explored duplicate failed, or got an empty answer."""
-        form, expected, *rules = explores
+        form, expected, rules = test
         if expected == marks.OWNER:
             self.comparisons.has_no_owner(form)
         elif expected != marks.WALL:
             self._judged(form, rules, None)
 
-    def not_fetched(self, request: Request, explores: Sequence[Any]) -> None:
+    def not_fetched(self, request: Request, test: marks.Test) -> None:
         """Note that *request*, a test or the target of its redirect, will not be fetched."""
-        form, expected, *rules = explores
+        form, expected, rules = test
         if marks.is_redirected(request) and expected not in marks.NO_TESTS | marks.OF_COVERED:
             self._judge_redirect(form, rules, request.url)
         else:
-            self.not_answered(explores)
+            self.not_answered(test)
 
     def swallowed(self, request: Request) -> None:
         """Note that the dupefilter knows the URL of *request*, which may be a test, or the target of a test's redirect.
@@ -186,9 +186,9 @@ class Explorer:
         For a covered URL, the target counts as reached, unless it is covered as well, or only another such test has led
         to it.
         """
-        if (explores := request.meta.pop(marks.EXPLORES, None)) is None:
+        if (test := marks.take_test(request)) is None:
             return
-        form, expected, *rules = explores
+        form, expected, rules = test
         if not marks.is_redirected(request):
             # nothing is fetched, so nothing is tested; the queued request for this URL is decided when its turn comes
             self.evidence.given_up(rules)
@@ -205,11 +205,11 @@ class Explorer:
         else:
             self._judge_redirect(form, rules, request.url)
 
-    def led_on(self, explores: Sequence[Any], target: str | None) -> None:
+    def led_on(self, test: marks.Test, target: str | None) -> None:
         """Note that an explored URL redirects to *target* (None: no URL), which the spider may or may not request."""
-        form, expected, *rules = explores
+        form, expected, rules = test
         if target is None or expected in marks.NO_TESTS:
-            self.not_answered(explores)
+            self.not_answered(test)
         elif expected in marks.OF_COVERED:
             target_form, _ = self._models.form_of(target)
             self.covered.led_behind(form, rules, target_form, is_covered=self._models.is_covered(target))

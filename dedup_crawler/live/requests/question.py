@@ -128,7 +128,7 @@ class Questions:
                 if was_decided and not self.is_decided(request):
                     self._crawl.explorer.not_sent(request)
                 marks.unmark(request)
-        meta[marks.DECIDED] = marks.decided(self._crawl.name, asked, is_redirected=is_redirected)
+        marks.decided(request, self._crawl.name, is_redirected=is_redirected)
         if marks.is_exempt(request):
             self._crawl.report.count("request/skipped")
             return None
@@ -146,16 +146,17 @@ class Questions:
         is_wanted = request.dont_filter or (was_decided and bool(meta.get("retry_times")))
         digest = form_digest(form)
         # a test goes on to its target; so does a request whose own form is that of its target
-        is_led = is_redirected and (referrer is None or marks.EXPLORES in meta or digest in marks.forms_of(request))
+        is_test = marks.test_of(request) is not None
+        is_led = is_redirected and (referrer is None or is_test or digest in marks.forms_of(request))
         must_pass = is_start or is_wanted or is_led
         # a request without a referrer counts as a start request
         # a covered URL is dropped by, and tests, its coverage rules, not the rules of its form
         covering = model.covering(url) if referrer is not None and not (must_pass or is_redirected) else ()
         is_covered = bool(covering)
         fired = covering or (model.leading(url, linked_on, form) if form != url else ())
-        is_behind = (is_redirected and marks.tests_covered(request)) or meta.get(marks.BEHIND) == asked
+        is_behind = (is_redirected and marks.tests_covered(request)) or marks.mark_of(request).get("behind") == asked
         if is_behind:
-            meta[marks.BEHIND] = asked
+            marks.change(request, {"behind": asked})
         answers_again = is_wanted or is_redirected or was_decided or again is not None
         return Question(
             request=request,
@@ -223,9 +224,8 @@ class Notes:
             return
         for request, claim, holder in zip(noted, claims, holders, strict=True):
             if holder.standing <= Standing.OWN_SEEN:
-                inherited = marks.forms_of(request) if marks.is_redirected(request) else []
-                marks.answers_for(request, [*inherited, claim.digest])
-                request.meta[marks.UNFORMED] = True
+                inherited = marks.forms_of(request) if marks.is_redirected(request) else ()
+                marks.change(request, {"forms": (*inherited, claim.digest), "is_unformed": True})
 
     async def keep_again(self, texts: Sequence[str]) -> None:
         """Keep the awaited requests of a cleared durable set until they are decided again."""

@@ -134,8 +134,9 @@ def test_what_json_cannot_say_is_not_written(request_):
 
 def test_marks_of_the_filter_are_left_out():
     """The next process decides about the request again."""
-    meta = {"depth": 3, marks.DECIDED: marks.decided(marks.new_crawl(), "http://a.example/", is_redirected=False)}
-    meta |= {marks.FORMS: b"0123456789abcdef", "dedup_canonical": "http://a.example/"}
-    told = request_of(request_text(Request("http://a.example/", meta=meta), WALKER) or "", WALKER)
+    request = Request("http://a.example/", meta={"depth": 3, "dedup_canonical": "http://a.example/"})
+    marks.decided(request, marks.new_crawl())
+    marks.answers_for(request, [b"0123456789abcdef"])
+    told = request_of(request_text(request, WALKER) or "", WALKER)
     assert told is not None
     assert told.meta == {"depth": 3}
