@@ -131,10 +131,13 @@ class SQLiteSeenSet(SeenSet):
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute*."""
-        entry = self._forms.get(digest)
-        if entry is None or self._is_left(entry, None):
-            return False
-        if self._is_unanswered(digest, entry):
+        is_awaited = self._forms.is_new(digest)  # as most are: this spares a look-up in the file
+        if not is_awaited:
+            entry = self._forms.get(digest)
+            if entry is None or self._is_left(entry, None):
+                return False
+            is_awaited = entry.is_awaited
+        if is_awaited and digest not in self._answered:
             if not self._keeps_texts():
                 return False
             self._substitutes.add(digest, owner, substitute)

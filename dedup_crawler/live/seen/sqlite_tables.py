@@ -42,6 +42,7 @@ class Forms:
             self._in_file.add([digest])
             self._places.put(digest, place)
             self._last_place = place
+        self._last_earlier = self._last_place
         self.n_known: int = next(file.rows("SELECT count(*) FROM seen"))[0]
         """Number of forms that are seen, or awaited in this run."""
 
@@ -94,6 +95,10 @@ class Forms:
     def is_awaited(self, digest: bytes) -> bool:
         """Return True if a form is awaited, in this run or an earlier one."""
         return self._places.get(digest) is not None
+
+    def is_new(self, digest: bytes) -> bool:
+        """Return True if a form is awaited that was first claimed in this run."""
+        return (self._places.get(digest) or 0) > self._last_earlier
 
     def _remove(self, digest: bytes, entry: Entry) -> None:
         if entry.is_awaited:
