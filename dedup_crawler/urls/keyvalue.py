@@ -106,8 +106,9 @@ class UrlMap:
                 if key[-1] == "]":
                     query.append((key[6:-1], 1, value))
                 else:
-                    bracketed, _, number = key.partition("#")
-                    query.append((bracketed[6:-1], int(number), value))
+                    bracketed, _, number = key.rpartition("#")
+                    if number.isdecimal():  # else a rule has set a piece of a value, which this map does not cut
+                        query.append((bracketed[6:-1], int(number), value))
         if not query:
             return path
         if len(query) > 1:

@@ -127,9 +127,10 @@ class ContextSearch:
         if (compared >= 0).sum() < FEW_VALUES and not self._is_exact:
             if not self._has_values:
                 return False
-            gone = np.setdiff1d(gone, trials.gone[chosen & ~trials.is_right])
-            values = frozenset(trials.gone_values[number] for number in gone.tolist())
-            chosen = chosen & np.isin(trials.gone, gone)
+            compared = np.setdiff1d(compared, trials.gone[chosen & ~trials.is_right])
+            values = frozenset(trials.gone_values[number] for number in compared.tolist() if number >= 0)
+            gone = np.intersect1d(gone, compared)
+            chosen = chosen & np.isin(trials.gone, gone) & np.isin(trials.beside, [-1, *compared])
             evidence = trials.evidence(chosen)
             if not self._belief.holds(evidence.weight, evidence.wrong_weight):
                 return False

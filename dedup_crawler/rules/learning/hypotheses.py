@@ -33,6 +33,7 @@ from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS
 from dedup_crawler.rules.learning.columns import Column, UrlColumns
 from dedup_crawler.rules.learning.proposers import index_files, prefix_aliases, rests_of_pages, template_joins
+from dedup_crawler.urls.keyvalue import KeyValues
 
 _MAX_LENGTHS = 3  # lengths of hashes of one key
 _LOWER = Lowercase()
@@ -139,15 +140,25 @@ def _delimiters(column: Column) -> list[str]:
 
 def spellings(columns: UrlColumns) -> Iterator[Rule]:
     """Rules about one key each, and about the letter case of whole paths."""
-    cased = []  # keys of the path with capitals
     for key, column in sorted(columns.columns.items()):
         if key.startswith(("path[", "query[")):
             yield from (Rule(columns.host, {key: ANY}, {key: edit}) for edit in _edits(column))
-        has_capitals = any(value and value != value.lower() for value in column.values)
-        if has_capitals and (key.startswith("path[") or key == "ext"):
-            cased.append(key)
-    if len(cased) > 1 and _n_twins(columns.rest(row) for row in range(len(columns))) >= MIN_GROUPS:
+    if len(cased := _keys_of_twins(columns)) > 1:
         yield Rule(columns.host, {}, dict.fromkeys(cased, _LOWER))
+
+
+def _keys_of_twins(columns: UrlColumns) -> list[str]:
+    """Keys of the path in which enough URLs differ from another one that is the same but for its letter case.
+
+    A key in which none of them differ may have names that only their case tells apart.
+    """
+    first: dict[str, KeyValues] = {}
+    n_twins: Counter[str] = Counter()
+    for row in range(len(columns)):
+        values = columns.row(row)
+        twin = first.setdefault(columns.rest(row).lower(), values)
+        n_twins.update(key for key, value in values.items() if twin.get(key) != value)
+    return sorted(key for key, n in n_twins.items() if n >= MIN_GROUPS and (key.startswith("path[") or key == "ext"))
 
 
 def _edits(column: Column) -> Iterator[Edit]:

@@ -214,6 +214,7 @@ def applied_plainly(rules, url, url_map):
 @example([Rule(STRATEGY_HOST, {}, {"query[a]": Cut("2", False, True)})], [f"http://{STRATEGY_HOST}/?a=%2F"], False)
 @example([Rule(STRATEGY_HOST, {}, {"path[0]": Set("a")})], [f"://{STRATEGY_HOST}"], False)
 @example([Rule(STRATEGY_HOST, {}, {"query[a]": Set("a")})], [f"http://{STRATEGY_HOST}/?a=bab"], True)
+@example([Rule(STRATEGY_HOST, {}, {"query[a]@1": Set("a")})], [f"http://{STRATEGY_HOST}/"], False)
 def test_the_engine_does_what_its_docstring_says(rules, crawl, is_deep):
     """
     For any rules, URLs and maps: with indexes and caches, the engine gives the form of a loop over all rules that

@@ -48,7 +48,10 @@ def test_the_coarsest_context_that_holds_is_taken():
 
 
 def test_a_value_is_compared_with_whatever_stands_in_its_place():
-    """Five old ids beside five new ones on each of forty pages: ten ids do not matter, so other values are accepted."""
+    """Five old ids beside five new ones on each of forty pages: ten ids do not matter, so other values are accepted.
+
+    Of four and four, only these are: old and new ones, because only together do they get the form of a page.
+    """
 
     def visits(n_ids):
         pairs = [(page, f"/a?g={page}&id={kind}{page % n_ids}") for kind in "xy" for page in range(40)]
@@ -60,7 +63,7 @@ def test_a_value_is_compared_with_whatever_stands_in_its_place():
         return found.gone_values
 
     assert values(5) is None
-    assert values(4) == {f"y{number}" for number in range(4)}
+    assert values(4) == {f"{kind}{number}" for kind in "xy" for number in range(4)}
 
 
 def test_a_contradicted_hypothesis_is_looked_at_more_closely():

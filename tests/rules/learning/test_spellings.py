@@ -67,6 +67,17 @@ def test_the_letter_case_of_whole_paths():
     assert "ignore the letter case of the extension, path part 1 and path part 2" in " ".join(method.learnt())
 
 
+def test_the_letter_case_of_names_that_were_never_written_two_ways_matters():
+    """A list shows a thread under /T/ and /t/; two names in the part before may differ in nothing but their case."""
+    shown = []
+    for number in range(40):
+        shown += [(f"/Mail{number}x{number * number}/T/", number), (f"/Mail{number}x{number * number}/t/", number)]
+    method = fit(shown)
+
+    assert form(method, "/Mail99/T/") == form(method, "/Mail99/t/")
+    assert form(method, "/Mail99/T/") != form(method, "/mail99/T/")
+
+
 def test_the_letter_case_of_titles_matters():
     """In a wiki, /wiki/Windows and /wiki/windows are two pages."""
     shown = [(f"/wiki/{prefix}ord-{number}", f"{prefix} {number}") for number in range(40) for prefix in "Ww"]
