@@ -122,6 +122,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no rules about short lists": ((site_learning, "_of_short_lists", lambda *_: None),),
     "names of links only in the same place": ((site_rules, "names_among", lambda values: set()),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
+    "unknown query names do not matter": ((site_rules.HostLinks, "why_left_alone", lambda self, url: ""),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),

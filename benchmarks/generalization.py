@@ -26,7 +26,7 @@ from statistics import mean
 from unittest.mock import patch
 
 from ablation import PARTS, without
-from recorded import ALL_NAMES, Crawl, continued, labelled_pages, links_in, site
+from recorded import ALL_NAMES, TRAINED, Crawl, continued, labelled_pages, links_in, site
 
 from dedup_crawler.evidence import comparing, line_differences, site_text
 from dedup_crawler.evidence.comparing import PageEvidence
@@ -70,10 +70,17 @@ def main() -> None:
     parser.add_argument(
         "--constants", nargs="*", choices=names, help="choose these (all, if none) on seven sites for the eighth"
     )
+    parser.add_argument(
+        "--learnt",
+        type=float,
+        default=TRAINED,
+        metavar="SHARE",
+        help="share of the crawl to learn from (default: %(default)s); a crawl that learns by itself starts with little",
+    )
     parser.add_argument("--network", action="store_true", help="the Siamese network proposes rules, too")
     parser.add_argument("--notes", action="store_true", help="also show rules, lost pages and fetches in vain")
     given = parser.parse_args()
-    crawls = {name: recorded(name, given.sites, given.databases, given.shuffled) for name in given.names}
+    crawls = {name: recorded(name, given.sites, given.databases, given.shuffled, given.learnt) for name in given.names}
     print("| | " + " | ".join(crawls) + " | mean | lost |")
     print("|---|" + "---:|" * (len(crawls) + 2))
     if given.constants is not None:
@@ -150,8 +157,8 @@ def _worth(cell: Cell) -> float:
     return saved - LOST_COSTS * lost
 
 
-def recorded(name: str, sites: Path, databases: Path, seed: int | None = None) -> Crawl:
-    """Return a site with our labels of its first three quarters, which are cached beside its database.
+def recorded(name: str, sites: Path, databases: Path, seed: int | None = None, learnt: float = TRAINED) -> Crawl:
+    """Return a site with our labels of its first part, a share *learnt* (0-1), which are cached beside its database.
 
     With a *seed* its pages are in random order.
     """
@@ -162,9 +169,10 @@ def recorded(name: str, sites: Path, databases: Path, seed: int | None = None) -
     pages, truth = labelled_pages(name, sites, databases)
     if seed is not None:
         random.Random(seed).shuffle(pages)
-    known = databases / f"{name}{'' if seed is None else f'.{seed}'}.labels.json"
+    part = ("" if seed is None else f".{seed}") + ("" if learnt == TRAINED else f".{learnt:g}")
+    known = databases / f"{name}{part}.labels.json"
     labels = json.loads(known.read_text("utf-8")) if known.exists() else None
-    crawl = site(name, pages, truth, labels=labels, links_of=links_in(database))
+    crawl = site(name, pages, truth, round(learnt * len(pages)), labels, links_in(database))
     known.write_text(json.dumps(list(crawl.labels)), "utf-8")
     return crawl
 

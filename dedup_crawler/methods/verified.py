@@ -238,7 +238,7 @@ class Verified(Canonicalizer):
     def _must_stay(self, url: str, form: str) -> bool:
         """Return True if the rules know too little about a URL to change it."""
         links = self._links_of(url)
-        return links.is_out_of_order(url) or self.new_words_.is_one_in(url, form)
+        return links.why_left_alone(url) != "" or self.new_words_.is_one_in(url, form)
 
     def _links_of(self, url: str) -> HostLinks:
         """Link rules of a URL's host."""
@@ -254,8 +254,8 @@ class Verified(Canonicalizer):
 
     def _explain_read(self, url: str, form: str) -> Explanation:
         links = self._links_of(url)
-        if links.is_out_of_order(url):
-            return Explanation(url, form, "the order of the query matters on this site: left alone")
+        if why := links.why_left_alone(url):
+            return Explanation(url, form, f"{why}: left alone")
         covered = links.coverage_of(url)
         _, fired = self.engine_.trace(url)
         if fired and form == url and self.engine_.form(url) != url:

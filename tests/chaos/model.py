@@ -37,7 +37,7 @@ def save_model(site: Site, host: str, folder: Path) -> Path:
     shapes = _shapes(site)
     believed = _believed(site, host, shapes)
     covered = {rule.shape: rule for rule in believed.values() if isinstance(rule, CoverageRule)}
-    model.links_ = {host: HostLinks(False, shapes, {}, covered)}
+    model.links_ = {host: HostLinks(frozenset({"v", "id", "sid", "page", "utm"}), False, shapes, {}, covered)}
     rules = [rule for rule in believed.values() if isinstance(rule, Rule)]
     model.engine_ = RuleEngine(rules)
     model.new_words_ = NewWords(model.engine_, {})

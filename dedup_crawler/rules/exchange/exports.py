@@ -28,7 +28,8 @@ from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap
 COLUMNS = ("rule", "groups", "wrong", "switched_off", "sentence")
 NOTE = (
     "duplicate-url-discarder ignores the letter case of paths and values, decodes percent-encoded characters, and does "
-    "not tell repeated, empty and bare parameters from others: on such URLs it may merge more than the model does"
+    "not tell repeated, empty and bare parameters from others, or new ones from known ones: on such URLs it may merge "
+    "more than the model does"
 )
 _ORDER = 1
 _MAX_FIRINGS = 9  # the engine gives up after ten passes

@@ -187,6 +187,8 @@ SiteRule = HostAlias | ReferrerRule | CoverageRule
 class HostLinks:
     """Rules about the links of one host."""
 
+    query_names: frozenset[str]
+    """Names in the queries of enough training URLs. The rules know nothing about URLs with others."""
     is_ordered: bool
     """True if the order of the query matters. Then a URL whose query is not sorted keeps its own form."""
     shapes: Shapes
@@ -199,9 +201,12 @@ class HostLinks:
         """All rules of the host."""
         return [*self.referrer_rules.values(), *self.coverage_rules.values()]
 
-    def is_out_of_order(self, url: str) -> bool:
-        """Return True if the order of queries matters on the host, and the query of *url* is not sorted."""
-        return self.is_ordered and (names := query_names(url)) != sorted(names)
+    def why_left_alone(self, url: str) -> str:
+        """Return why the rules must not change *url*; empty if they may."""
+        names = query_names(url)
+        if not self.query_names.issuperset(names):
+            return "too few training URLs have a name of its query"
+        return "the order of the query matters on this site" if self.is_ordered and names != sorted(names) else ""
 
     def referrer_rule_of(self, url: str, referrer: str, link_names: Set[str] | None) -> ReferrerRule | None:
         """The rule by which the link *url* on the page *referrer* leads back to it.
@@ -246,6 +251,7 @@ class HostLinks:
             for rule in self.rules()
         }
         return {
+            "query_names": sorted(self.query_names),
             "is_ordered": self.is_ordered,
             "literals": self.shapes.to_json(),
             "referrer_rules": [
@@ -269,6 +275,7 @@ class HostLinks:
         ]
         coverage_rules = [CoverageRule(*_shape_and_counts(entry)) for entry in value["coverage_rules"].values()]
         return cls(
+            frozenset(value["query_names"].texts()),
             value["is_ordered"].flag(),
             Shapes.from_json(value["literals"]),
             {(rule.referrer, rule.shape): rule for rule in referrer_rules},
@@ -277,7 +284,7 @@ class HostLinks:
         )
 
 
-NO_LINKS = HostLinks(False, Shapes({}), {}, {})
+NO_LINKS = HostLinks(frozenset(), False, Shapes({}), {}, {})
 """No link rules."""
 
 

@@ -15,6 +15,7 @@ from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Sha
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
+from dedup_crawler.rules.learning.hypotheses import MIN_URLS
 from dedup_crawler.rules.learning.proposers import proposals
 from dedup_crawler.rules.learning.site_learning import (
     Links,
@@ -24,7 +25,7 @@ from dedup_crawler.rules.learning.site_learning import (
     verdicts_of,
 )
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls.keyvalue import KEY_VALUES
+from dedup_crawler.urls.keyvalue import KEY_VALUES, query_names
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.page_links import names_of_links
 
@@ -118,7 +119,9 @@ def learn_links(
     sorted_urls = [read_url(url, KEY_VALUES)[0] for url in crawl.urls]
     order = evidence_of_order(sorted_urls, crawl)
     back = learn_referrer_rules(links, belief)
+    n_urls_with = Counter(name for url in crawl.urls for name in set(query_names(url)))
     found = HostLinks(
+        query_names=frozenset(name for name, n in n_urls_with.items() if n >= MIN_URLS),
         is_ordered=order_matters(order),
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in back},

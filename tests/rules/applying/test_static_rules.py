@@ -164,11 +164,11 @@ def test_the_model_sees_what_the_rules_leave():
 
 
 def test_one_static_rule_can_be_switched_off():
-    """A live crawl switches off a wrong rule; the others stay."""
+    """A live crawl switches off a wrong rule; the others stay. The model knows no name that a static rule leaves."""
     url = f"{HOST}/topic.php?sid=00c0ffee00c0ffee&t=900&utm_source=a"
     [static, learnt] = VERIFIED.fired(url)
 
-    assert without(VERIFIED, [static]).canonicalize(url) == f"{HOST}/topic.php?t=900&utm_source=a"
+    assert without(VERIFIED, [static]).canonicalize(url) == url
     assert without(VERIFIED, [learnt]).canonicalize(url) == f"{HOST}/topic.php?sid=00c0ffee00c0ffee&t=900"
     assert without(VERIFIED, [static]).canonicalize(url.replace("&utm_source=a", "")) == f"{HOST}/topic.php?t=900"
 

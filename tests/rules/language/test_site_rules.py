@@ -78,6 +78,7 @@ FORUM = "http://forum.example"
 SHAPES = Shapes.learn([f"{FORUM}/{kind}/{n}" for kind in ("topic", "post", "file") for n in range(20)])
 TOPIC, POST, FILE = (SHAPES.of(f"{FORUM}/{kind}/7") for kind in ("topic", "post", "file"))
 LINKS = HostLinks(
+    frozenset({"page", "sid"}),
     False,
     SHAPES,
     {
@@ -94,12 +95,28 @@ json_values = st.recursive(
 
 def test_what_was_written_is_read_back():
     """Rules, shapes and keys, through the text of the file."""
-    for links in (LINKS, HostLinks(True, Shapes({}), {}, {})):
+    for links in (LINKS, HostLinks(frozenset(), True, Shapes({}), {}, {})):
         read = HostLinks.from_json(JsonValue(json.loads(json.dumps(links.to_json())), "links.json"))
 
         assert read.to_json() == links.to_json()
-        assert read.is_ordered == links.is_ordered
+        assert (read.query_names, read.is_ordered) == (links.query_names, links.is_ordered)
         assert (read.referrer_rules, read.coverage_rules) == (links.referrer_rules, links.coverage_rules)
+
+
+@pytest.mark.parametrize(
+    ("query", "is_left_alone"),
+    [
+        ("", False),
+        ("?page=2", False),
+        ("?sid&page=2", False),
+        ("?page=2&new=1", True),
+        ("?page=2&", True),
+        ("?Page=2", True),
+    ],
+)
+def test_a_url_with_an_unknown_query_name_is_left_alone(query, is_left_alone):
+    """Whatever its value is; an empty name is a name too."""
+    assert (LINKS.why_left_alone(f"{FORUM}/topic/7{query}") != "") is is_left_alone
 
 
 def test_rules_are_looked_up_by_shape():
@@ -136,7 +153,7 @@ def test_values_that_page_and_link_share_are_one_value():
     assert shapes.of_link(page, f"{FORUM}/forum/1-section/topic/9/?page=2&post=70")[1] != link
 
 
-@pytest.mark.parametrize("part", ["is_ordered", "literals", "referrer_rules", "coverage_rules"])
+@pytest.mark.parametrize("part", ["query_names", "is_ordered", "literals", "referrer_rules", "coverage_rules"])
 def test_a_part_that_is_missing(part):
     """The error names the file and the missing part."""
     written = {key: value for key, value in LINKS.to_json().items() if key != part}
@@ -145,7 +162,7 @@ def test_a_part_that_is_missing(part):
         HostLinks.from_json(JsonValue(written, "links.json"))
 
 
-@given(st.sampled_from(["literals", "referrer_rules", "coverage_rules"]), json_values, st.booleans())
+@given(st.sampled_from(["query_names", "literals", "referrer_rules", "coverage_rules"]), json_values, st.booleans())
 def test_whatever_stands_there_is_read_or_refused(part, value, is_in_rule):
     """Only BadInputError is raised."""
     written = json.loads(json.dumps(LINKS.to_json()))

@@ -32,6 +32,14 @@ def test_all_rules_together_keep_to_the_budget():
     assert n_rules(2000, "safe") < 6
 
 
+def test_names_in_the_query_that_few_urls_have_are_not_known():
+    """Seven URLs with a name are no evidence, eight are."""
+    visits = [(n, f"/{n}?often=1") for n in range(8)] + [(n + 10, f"/{n}?seldom=1") for n in range(7)]
+    links, _ = learn_links(crawl_of(visits), RuleEngine([]), Belief(RISKS["balanced"]))
+
+    assert links.query_names == {"often"}
+
+
 def test_a_contradiction_costs_nothing_if_another_url_shows_the_page():
     """Links to posts lead to the topic, or to its second page, which has a URL of its own; else it would be lost."""
     posts = [(n, f"/{n}?post={10 * n + m}") for n in range(600) for m in range(2)]
