@@ -75,7 +75,7 @@ def main() -> None:
         type=float,
         default=TRAINED,
         metavar="SHARE",
-        help="share of the crawl to learn from (default: %(default)s); a crawl that learns by itself starts with little",
+        help="share of the crawl to learn from (default: %(default)s); a self-driving crawl has little at first",
     )
     parser.add_argument("--network", action="store_true", help="the Siamese network proposes rules, too")
     parser.add_argument("--notes", action="store_true", help="also show rules, lost pages and fetches in vain")
