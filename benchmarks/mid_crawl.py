@@ -21,7 +21,7 @@ from pathlib import Path
 from usage import arguments
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from dedup_crawler.methods import make_method  # noqa: E402
 from live_site import Answer, Site, walk  # noqa: E402

@@ -17,7 +17,7 @@ from pathlib import Path
 from usage import arguments
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from killing import CONCURRENCY, Ended, build, crawl_with_kills  # noqa: E402
 from live_site import Site, strip_query_model  # noqa: E402
