@@ -35,8 +35,6 @@ FIRST_RATE = 0.99
 evidence. More are tested while that is worth it (:func:`tests_worth`)."""
 COST_OF_LOSS = 20.0
 """Number of fetches that one lost page costs; the project demands more than ten."""
-MAX_WRONG_OF_FORM = 4
-"""One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
 MAX_FORMS = 50_000
 """Maximum of remembered pairs of rule and form that have counted; the least recently explored ones are forgotten."""
 MAX_TESTS = 50
@@ -210,10 +208,13 @@ class ValueLives(dict[str, Life]):
 
 
 class Speakers:
-    """Decides whether the verdict about a form counts: a form speaks once for a rule, and a few times against it."""
+    """Decides whether the verdict about a form counts.
+
+    A form speaks once for a rule, but again and again against it, which exposes a rule that gives all pages one form.
+    """
 
     def __init__(self) -> None:
-        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
+        self._spoken: OrderedDict[tuple[str, bytes], None] = OrderedDict()  # rule and form
 
     def has_spoken(self, rule: str, form_digest: bytes) -> bool:
         """Return True if a verdict about the form has counted."""
@@ -222,10 +223,9 @@ class Speakers:
     def may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
         """Return True if the verdict counts; note that it has."""
         key = rule, form_digest
-        n_wrong = self._spoken.get(key)
-        if n_wrong is not None and (is_same or n_wrong >= MAX_WRONG_OF_FORM):
+        if is_same and key in self._spoken:
             return False
-        self._spoken[key] = (n_wrong or 0) + (not is_same)
+        self._spoken[key] = None
         self._spoken.move_to_end(key)
         if len(self._spoken) > MAX_FORMS:
             self._spoken.popitem(last=False)

@@ -137,15 +137,6 @@ def test_a_rule_that_gives_all_pages_one_form_is_found_out():
         assert [evidence.record(("r",), form(1), is_same=False) for _ in range(2)] == [None, "r"]
 
 
-def test_one_form_cannot_speak_for_ever():
-    """A page that changes with each fetch counts against an old rule four times, not forty."""
-    evidence = evidence_of(known={"r": RuleCounts(1000, 0)})
-    for i in range(40):
-        evidence.record(("r",), form(0), is_same=False)
-        evidence.record(("r",), form(i + 1), is_same=True)
-    assert evidence.counts()["r"].n_disagreed <= 4
-
-
 def test_of_two_rules_that_share_a_drop_the_less_confirmed_goes():
     """The other rule is not blamed for shared wrong trials."""
     evidence = RuleEvidence(0.02)
