@@ -6,7 +6,6 @@ BOT_NAME = "dedup_crawler"
 SPIDER_MODULES = ["spiders"]
 
 ADDONS = {"dedup_crawler.Addon": 500}
-ITEM_PIPELINES = {"dedup_crawler.live.collecting.collector.StorePipeline": 300}
 
 # Add an address where the owner of a site can reach you: "dedup_crawler (+https://...)".
 USER_AGENT = f"dedup_crawler/{__version__}"

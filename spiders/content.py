@@ -67,7 +67,7 @@ class ContentSpider(Spider):
     """
 
     name = "content"
-    yields_pages = True  # the collector leaves them to the pipeline
+    yields_pages = True  # the collector stores these
     custom_settings: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "HTTPERROR_ALLOW_ALL": True,  # errors are pages
     }
@@ -95,7 +95,7 @@ class ContentSpider(Spider):
             refuse_to_start(crawler, "bad_argument", str(error))
             return super().from_crawler(crawler, url="http://refused.invalid/")
         spider.db = spider.db or Options.from_settings(crawler.settings).database or "crawl.db"
-        # the pipeline and the filter read it from here; "cmdline" because -a db=... must win over -s DEDUP_COLLECT=...
+        # the collector and the filter read it from here; "cmdline" because -a db=... must win over -s DEDUP_COLLECT=...
         crawler.settings.set("DEDUP_COLLECT", spider.db, priority="cmdline")
         _forget_queue(crawler)
         _shorten_robots_errors()
@@ -190,7 +190,7 @@ class ContentSpider(Spider):
             with PageStore(self.db, create=False) as store:
                 self._remember(store.urls())
         except StoreError:
-            return  # the pipeline could not open it either, and has said so
+            return  # the collector could not open it either, and has said so
         self._n_pages_told = self.n_pages
         if self.n_pages:
             self.logger.info("Going on: %s holds %d pages of this site.", self.db, self.n_pages)

@@ -1,8 +1,8 @@
 """Differences between the supported versions of Scrapy, 2.13 to 2.19, in one place; stopping a crawl in all of them.
 
 Each part names the version that makes it superfluous. One difference is handled elsewhere, and is superfluous with
-2.14: methods of middlewares and pipelines take ``spider: Spider | None = None`` as their last argument. Scrapy 2.13
-passes it, by name to middlewares and by position to pipelines; later versions do not, and warn if a method requires it.
+2.14: methods of middlewares take ``spider: Spider | None = None`` as their last argument. Scrapy 2.13 passes it by
+name; later versions do not, and warn if a method requires it.
 """
 
 from __future__ import annotations

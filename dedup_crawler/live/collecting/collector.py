@@ -1,7 +1,6 @@
-"""Storing the pages of a crawl: a pipeline for spiders that yield pages, a collector for all others.
+"""Storing the pages of a crawl in its database (``DEDUP_COLLECT``, or the one that it learns from).
 
-Both write through the same recorder to the database of the crawl (``DEDUP_COLLECT``, or the one that it learns from).
-It flushes its pages every few seconds, and handles write errors.
+The recorder flushes the pages every few seconds, and handles write errors.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
@@ -46,61 +45,34 @@ _MAX_LATE_BYTES = 64 * 2**20
 _PAGE_BYTES = 1_000  # memory of a page besides its body
 
 
-class StorePipeline:
-    """Item pipeline that stores every :class:`~dedup_crawler.live.collecting.response_page.PageItem`; other items pass.
-
-    Such a spider only collects: when the database cannot be written any more, the crawl is closed
-    (``finish_reason`` ``store_failed``).
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._recorder = _open_recorder(crawler, only_collects=True)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> StorePipeline:
-        """Build the pipeline for Scrapy."""
-        return cls(crawler)
-
-    def open_spider(self, spider: Spider | None = None) -> None:
-        """Start the periodic flush."""
-        self._recorder.start()
-
-    def process_item(self, item: Any, spider: Spider | None = None) -> Any:
-        """Store pages; pass every item on."""
-        if isinstance(item, PageItem):
-            self._recorder.add(item)
-        return item
-
-    def close_spider(self, spider: Spider | None = None) -> None:
-        """Write the remaining pages."""
-        self._recorder.close()
-
-
 class Collector(BaseSpiderMiddleware):
     """Stores every page that any spider fetches, redirects and errors included, in ``DEDUP_COLLECT``.
 
     It listens to the engine. It adds one meta key to requests, the URL of the page that held the link. Requests
     without a callback (robots.txt, media) are not stored. While the database cannot be written, it keeps the pages and
     tries again. If that lasts too long, one log line reports it, and the crawl goes on without storing pages.
+
+    Of a spider that yields pages (:class:`~dedup_crawler.live.collecting.response_page.PageItem`) it stores these. Such
+    a spider only collects: when the database cannot be written, the crawl is closed (``finish_reason``
+    ``store_failed``).
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        if getattr(crawler.spidercls, "yields_pages", False):
-            raise NotConfigured  # the pipeline stores them
-        self._recorder = _open_recorder(crawler, only_collects=False)
-        for handler, signal in (
-            (self._recorder.start, signals.spider_opened),
-            (self._scheduled, signals.request_scheduled),
-            (self._received, signals.response_received),
-            (self._recorder.close, signals.spider_closed),
-        ):
-            crawler.signals.connect(handler, signal=signal)
+        self._yields_pages = getattr(crawler.spidercls, "yields_pages", False)
+        self._recorder = _open_recorder(crawler, only_collects=self._yields_pages)
+        crawler.signals.connect(self._recorder.start, signal=signals.spider_opened)
+        crawler.signals.connect(self._recorder.close, signal=signals.spider_closed)
+        if self._yields_pages:
+            crawler.signals.connect(self._scraped, signal=signals.item_scraped)
+        else:
+            crawler.signals.connect(self._scheduled, signal=signals.request_scheduled)
+            crawler.signals.connect(self._received, signal=signals.response_received)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Note which page held the link."""
+        """Note which page held the link; a spider that yields pages notes it itself."""
         # a spider that requests the same URL again (its own retry) has not followed a link
-        if response is not None and request.url != response.url:
+        if response is not None and request.url != response.url and not self._yields_pages:
             request.meta[REFERRER_KEY] = response.url
         return request
 
@@ -117,6 +89,10 @@ class Collector(BaseSpiderMiddleware):
         self._recorder.add(
             PageItem(url=url, status=status, referrer=referrer_of(request), redirect_to=target, fetched_at=time.time())
         )
+
+    def _scraped(self, item: Any) -> None:
+        if isinstance(item, PageItem):
+            self._recorder.add(item)
 
     def _received(self, response: Response, request: Request) -> None:
         if request.callback is not NO_CALLBACK:

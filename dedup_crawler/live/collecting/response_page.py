@@ -33,7 +33,7 @@ _decompress = zstandard.ZstdDecompressor().decompress
 
 
 class PageItem(Page):
-    """One response on its way to the database (:class:`~dedup_crawler.live.collecting.collector.StorePipeline`)."""
+    """One response on its way to the database (:class:`~dedup_crawler.live.collecting.collector.Collector`)."""
 
     __slots__ = ()
 

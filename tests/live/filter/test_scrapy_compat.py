@@ -21,9 +21,6 @@ CALLED_BY_SCRAPY = (
     "process_spider_output",
     "process_spider_output_async",
     "process_spider_exception",
-    "process_item",
-    "open_spider",
-    "close_spider",
 )
 
 
