@@ -94,7 +94,7 @@ class ReplaySpider(Spider):
     def sent(self, request: Request) -> None:
         """Note a fetched URL."""
         source = request.headers.get("Referer")
-        self.fetched.append((request.url, source and source.decode(), "dedup_explores" in request.meta))
+        self.fetched.append((request.url, source and source.decode(), "test" in request.meta.get("dedup_mark", ())))
 
     def parse(self, response: Response) -> Any:
         """Follow recorded links."""
