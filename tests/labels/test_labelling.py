@@ -260,7 +260,7 @@ def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
     script.write_text(LABEL_IN_SUBPROCESS)
     with PageStore(database) as store:
         body = "".join(f"<p>{PROSE} {n}</p>" for n in range(20))
-        store.add_many(page(str(n), f"{body} {n}") for n in range(150))
+        store.add_many(page(str(n), f"{body} {n}") for n in range(600))
     process = subprocess.Popen(
         [sys.executable, script, database, started],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -278,8 +278,8 @@ def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
     assert errors == ""
     with PageStore(database) as store:
         report = label_store(store, n_workers=1)
-        assert 0 < report.n_cleaned < 150
-        assert report.n_pages == 150
+        assert 0 < report.n_cleaned < 600
+        assert report.n_pages == 600
         assert None not in clusters(store)
 
 
