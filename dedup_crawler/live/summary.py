@@ -30,7 +30,7 @@ _MAX_RULES = 200
 _MEANINGS = {
     "verified": "tested as often as its drops are worth",
     "being tested": "more tests are to come, at the latest when nothing else is left to fetch",
-    "doubted": "a test went wrong, so it drops nothing until twenty in a row go well",
+    "doubted": "a test went wrong, so it drops nothing until others outweigh it",
     "held back": "its tests could not be decided, so it drops nothing",
     "not tested": "DEDUP_EXPLORATION is 0",
     "switched off": "it merged different pages; what it had dropped was sent after all",

@@ -1,13 +1,20 @@
 """Evidence of the explorations for each rule, and the decision to switch a rule off.
 
-After a wrong test a rule is *doubted*, whatever its record: the site may have changed, or a comparison of two pages has
-erred. It drops nothing, and each link that it would drop is a test. The next wrong test switches it off. After twenty
-right tests in a row it drops again.
+A rule promises to be wrong in at most 2 % of its drops, or in as many as in training. It is doubted if its expected
+error, by training and all explorations together (:mod:`dedup_crawler.rules.learning.belief`), is larger: at the first
+wrong exploration if there were few, at the third after a hundred. A comparison of two pages may err, so a doubted rule
+is on probation: it drops nothing, each link that it would drop is a test, and the next wrong test switches it off. It
+drops again when right tests outweigh the wrong one.
+
+A rule may also break when the site changes. So the latest verdicts are judged separately. A significance test after
+every verdict raises a false alarm sooner or later, so its level falls with the age of the rule: after the t-th verdict,
+a run of verdicts that ends now must be less likely than 0.001 / t under the promise. Runs of every length up to 50 are
+tested, and the whole life: an old rule that breaks is switched off at the fourth wrong verdict.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import filterfalse
@@ -16,7 +23,9 @@ from typing import NamedTuple
 
 from dedup_crawler.live.exploration.rule_life import (
     HELD,
+    WINDOW,
     Life,
+    Outcome,
     RuleState,
     Speakers,
     ValueLives,
@@ -268,8 +277,9 @@ class RuleEvidence:
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
         """Record the verdict on one drop by *rules*; return the rule that is switched off from now on, if any.
 
-        Of several rules that led to a wrong drop, one is at fault: one that is doubted already, or else the one that
-        was right least often. A wrong value of a candidate is switched off alone at first.
+        It was doubted before, or was wrong too often to be doubted. If several rules fail, only the most suspicious one
+        is doubted or switched off, and the others' shared wrong verdicts are taken back. A wrong value of a candidate
+        is switched off alone at first.
         """
         sharing = tuple(dict.fromkeys(rules))
         if any(is_value(rule) and self._life_of(rule).is_switched_off for rule in sharing):
@@ -289,34 +299,33 @@ class RuleEvidence:
             if off := tuple(rule for rule in sharing if self._lives[rule].is_switched_off):
                 self.given_up(set(sharing).difference(off))  # this test was under way when the culprit was found
                 sharing = off
-        at_fault = None if is_same else self._at_fault(sharing)
-        was_doubted = at_fault is not None and self._lives[at_fault].is_doubted
+        doubted = set() if is_same else self._doubted(sharing)
         for rule in sharing:
             life = self._lives[rule]
             life.n_explored += 1
             life.n_here += 1
             life.n_under_way = max(0, life.n_under_way - 1)
+            life.n_wrong += not is_same
             life.n_undecided = 0
-            is_wrong = rule == at_fault or (not is_same and is_value(rule))
-            if (is_same or is_wrong) and self._speakers.may_speak(rule, form_digest, is_same):
+            if self._speakers.may_speak(rule, form_digest, is_same):
+                life.recent.append(Outcome(is_same, sharing))
                 life.n_agreed += is_same
-                life.n_disagreed += is_wrong
-                life.n_good = life.n_good + 1 if is_same else 0
-            life.n_wrong += is_wrong
-            if life.n_here == HELD or is_wrong:
+                life.n_disagreed += not is_same
+            if life.n_here == HELD or not is_same:
                 self._held_and_failed.clear()
-        if at_fault is not None and was_doubted:
-            self.switch_off(at_fault)
-            return at_fault
-        wrong_values = [] if is_same else [rule for rule in sharing if is_value(rule) and rule_of(rule) == at_fault]
-        return self._switched_off_value(wrong_values[0]) if wrong_values else None
-
-    def _at_fault(self, rules: Iterable[str]) -> str | None:
-        """Return the rule to blame for a wrong test; None if none is left."""
-        left = [rule for rule in rules if not is_value(rule) and not self._lives[rule].is_switched_off]
-        return min(
-            left, key=lambda rule: (not self._lives[rule].is_doubted, self._lives[rule].n_confirmed, rule), default=None
-        )
+        if is_same:
+            return None
+        values = [rule for rule in sharing if is_value(rule)]
+        if failing := self._doubted(sharing):
+            worst = min(
+                failing, key=lambda rule: (-self._lives[rule].expected_error, -self._lives[rule].suspicion(), rule)
+            )
+            if worst in doubted or self._lives[worst].suspicion() > 1:
+                self.switch_off(worst)
+                return worst
+            self._excuse_others(worst)
+            values = [value for value in values if rule_of(value) == worst]
+        return self._switched_off_value(values[0]) if values else None
 
     def _switched_off_value(self, value: str) -> str:
         """Switch off a value of a candidate, or the candidate if it is the second one; return its name."""
@@ -332,10 +341,24 @@ class RuleEvidence:
         """Return True if a verdict on a drop of this form has counted for or against *rule*."""
         return self._speakers.has_spoken(rule, form_digest)
 
+    def _doubted(self, rules: Iterable[str]) -> set[str]:
+        return {rule for rule in rules if not is_value(rule) and self._life_of(rule).is_doubted}
+
     def switch_off(self, rule: str) -> None:
-        """Mark a rule as switched off."""
+        """Mark a rule as switched off, and excuse other rules that were wrong together with it."""
         self._life_of(rule).is_switched_off = True
         self._held_and_failed.clear()
+        self._excuse_others(rule)
+
+    def _excuse_others(self, rule: str) -> None:
+        """Take back the wrong verdicts that other rules share with *rule*."""
+        for other, life in self._lives.items():
+            if other != rule:
+                kept = [verdict for verdict in life.recent if verdict.is_right or rule not in verdict.sharing]
+                n_excused = len(life.recent) - len(kept)
+                life.n_disagreed = max(0, life.n_disagreed - n_excused)
+                life.n_wrong = max(0, life.n_wrong - n_excused)
+                life.recent = deque(kept, maxlen=WINDOW)
 
     def _life_of(self, rule: str) -> Life:
         life = self._lives.get(rule)

@@ -13,28 +13,45 @@ wrong value is switched off, and from then on every value needs its test. The se
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, replace
+import math
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from dedup_crawler.methods.model.evidence_file import RuleCounts
+from dedup_crawler.rules.language.statistics import tail
 from dedup_crawler.rules.learning.belief import FEW_VALUES, expected_error
 
-PROBATION = 20
-"""Right tests in a row after which a rule that was wrong drops again: a comparison of two pages sometimes errs."""
+MIN_ERROR = 0.02
+"""Smallest promised error (share of wrong drops, 0-1) of a rule: a comparison of two pages sometimes errs."""
+MAX_ERROR = 0.1
+"""Largest promised error (share of wrong drops, 0-1) of a rule, whatever its training says."""
+WINDOW = 50
+"""Number of latest verdicts that are searched for runs."""
+SUSPECTED = 5
+"""A wrong verdict among this many latest ones makes the rule suspected."""
 HELD = 3
 """Tests in this process that every rule needs; if none is wrong, the rule holds."""
+LEVEL = 0.001
+"""Probability (0-1) of a false alarm at the first verdict; at the t-th verdict it is LEVEL / t."""
 YOUNG_RATE = 0.1
 """Share (0-1) of a rule's drops that is explored at first; half of it after YOUNG tests, a third after 2 YOUNG."""
 YOUNG = 10
+SUSPECTED_RATE = 0.25
+"""Share (0-1) of drops that is explored while one of the latest SUSPECTED verdicts is wrong."""
 MAX_UNDECIDED = 20
 """Number of undecided explorations in a row after which a rule is held back."""
 FIRST_RATE = 0.99
 """Share (0-1) of a rule's drops that is explored until HELD tests in this process are decided, whatever the earlier
 evidence. More are tested while that is worth it (:func:`tests_worth`)."""
+MORE_WRONG = 2
+"""Multiple of its promised error; a rule whose explorations go wrong more often is not verified."""
 COST_OF_LOSS = 20.0
 """Number of fetches that one lost page costs; the project demands more than ten."""
+MAX_WRONG_OF_FORM = 4
+"""One form counts once for a rule, and up to 4 times against it, which exposes a rule that gives all pages one form."""
 MAX_FORMS = 50_000
 """Maximum of remembered pairs of rule and form that have counted; the least recently explored ones are forgotten."""
 MAX_TESTS = 50
@@ -46,6 +63,14 @@ MAX_WAITING = 4_000
 
 
 _NO_TESTS = RuleCounts()
+
+
+class Outcome(NamedTuple):
+    """Result of one exploration."""
+
+    is_right: bool
+    sharing: tuple[str, ...]
+    """The rules that led to the drop together."""
 
 
 class RuleState(NamedTuple):
@@ -94,31 +119,37 @@ class Life:
     """Explorations since the last decided one, including those whose verdict is still to come."""
     is_passed_on: bool = False
     """True if another rule has these tests as well, and counts instead of this one."""
-    n_good: int = PROBATION
-    """Right tests since the last wrong one; as if there were enough before it."""
+    recent: deque[Outcome] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def begin_with(self, counts: RuleCounts) -> None:
-        """Start from the counts of earlier processes; nobody knows which test was the last one that went wrong."""
+        """Start from the counts of earlier processes."""
         self.foreign = counts
         self.n_agreed, self.n_disagreed, self.is_switched_off = counts
         self.n_explored, self.n_wrong = self.n_agreed + self.n_disagreed, self.n_disagreed
-        self.n_good = self.n_agreed if self.n_disagreed else PROBATION
 
     def passed_on(self) -> Life:
         """Return the life of a rule that takes over all tests; this one no longer counts as a rule that holds."""
         self.is_passed_on = True
-        return replace(self, is_passed_on=False, n_under_way=0)
+        return replace(self, is_passed_on=False, n_under_way=0, recent=self.recent.copy())
+
+    @property
+    def promised_error(self) -> float:
+        """The share (0-1) of wrong drops that the rule promises not to exceed."""
+        n_groups, n_wrong = self.training or (0, 0)
+        return min(MAX_ERROR, max(MIN_ERROR, n_wrong / n_groups if n_groups > 0 else 0.0))
+
+    @property
+    def expected_error(self) -> float:
+        """The expected share (0-1) of wrong drops, by all evidence."""
+        n_groups, n_wrong = self.training or (0, 0)
+        return expected_error(n_groups + self.n_agreed + self.n_disagreed, n_wrong + self.n_disagreed)
 
     @property
     def is_doubted(self) -> bool:
-        """True if the rule was wrong lately, and is not switched off."""
-        return self.n_good < PROBATION and not self.is_switched_off
-
-    @property
-    def n_confirmed(self) -> int:
-        """Number of merge groups and tests for which the rule was right."""
-        n_groups, n_wrong = self.training or (0, 0)
-        return n_groups - n_wrong + self.n_agreed
+        """Return True if the rule is not switched off, but has been wrong, and breaks its promise."""
+        if self.is_switched_off or not self.n_disagreed:
+            return False
+        return self.expected_error > self.promised_error or self.suspicion() > 1
 
     def counts(self) -> RuleCounts:
         """Return the counts to save."""
@@ -138,7 +169,6 @@ class Life:
         self.n_agreed += n_agreed
         self.n_disagreed += n_disagreed
         self.n_wrong += n_disagreed
-        self.n_good = 0 if n_disagreed else self.n_good + n_agreed
         self.n_here += n_agreed + n_disagreed
         self.n_explored += n_agreed + n_disagreed
         self.foreign = RuleCounts(self.foreign.n_agreed + n_agreed, self.foreign.n_disagreed + n_disagreed)
@@ -151,6 +181,16 @@ class Life:
             if n_dropped & (n_dropped - 1) == 0:  # a power of two
                 self.n_until_half, self.n_until_last = self.n_until_last, self.n_here
 
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Yield wrong and all verdicts of each run from a wrong one to the latest, and those of the whole life."""
+        n_wrong = 0
+        for n, verdict in enumerate(reversed(self.recent), 1):
+            if not verdict.is_right:
+                n_wrong += 1
+                yield n_wrong, n
+        if self.n_disagreed:
+            yield self.n_disagreed, self.n_agreed + self.n_disagreed
+
     def is_held(self) -> bool:
         """Return True after too many undecided explorations in a row."""
         return self.n_undecided >= MAX_UNDECIDED
@@ -161,10 +201,20 @@ class Life:
             return 1.0
         if self.n_here + self.n_under_way < HELD:
             return max(epsilon, FIRST_RATE)
-        return max(epsilon, YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way + self.n_learnt_from))
+        is_suspected = any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
+        rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way + self.n_learnt_from)
+        return max(epsilon, rate, SUSPECTED_RATE if is_suspected else 0.0)
+
+    def suspicion(self) -> float:
+        """Return the significance level by the p-value of the verdicts under the promise; above 1 the rule fails."""
+        chance = min((tail(n_wrong, n, self.promised_error) for n_wrong, n in self.runs()), default=1.0)
+        return LEVEL / (max(1, self.n_agreed + self.n_disagreed) * max(chance, 1e-300))
 
     def n_missing(self, n_dropped: int, share: float) -> int:
         """Return the number of further tests that the rule needs; for *share* see :func:`tests_worth`."""
+        # right verdicts after the last wrong one
+        n_good = next((n for n, each in enumerate(reversed(self.recent)) if not each.is_right), SUSPECTED)
+        n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * self.promised_error))
         # the site may have changed since training, and since the first tests
         n_late = self.n_here - self.n_until_half
         if self.n_wrong:
@@ -172,7 +222,7 @@ class Life:
         else:
             n_worth = tests_worth(n_late + self.n_learnt_from, 0, n_dropped, share)
             n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
-        return max(HELD - self.n_here, n_worth, PROBATION - self.n_good)
+        return max(int(self.is_doubted), HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
 
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""
@@ -208,13 +258,10 @@ class ValueLives(dict[str, Life]):
 
 
 class Speakers:
-    """Decides whether the verdict about a form counts.
-
-    A form speaks once for a rule, but again and again against it, which exposes a rule that gives all pages one form.
-    """
+    """Decides whether the verdict about a form counts: a form speaks once for a rule, and a few times against it."""
 
     def __init__(self) -> None:
-        self._spoken: OrderedDict[tuple[str, bytes], None] = OrderedDict()  # rule and form
+        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
 
     def has_spoken(self, rule: str, form_digest: bytes) -> bool:
         """Return True if a verdict about the form has counted."""
@@ -223,9 +270,10 @@ class Speakers:
     def may_speak(self, rule: str, form_digest: bytes, is_same: bool) -> bool:
         """Return True if the verdict counts; note that it has."""
         key = rule, form_digest
-        if is_same and key in self._spoken:
+        n_wrong = self._spoken.get(key)
+        if n_wrong is not None and (is_same or n_wrong >= MAX_WRONG_OF_FORM):
             return False
-        self._spoken[key] = None
+        self._spoken[key] = (n_wrong or 0) + (not is_same)
         self._spoken.move_to_end(key)
         if len(self._spoken) > MAX_FORMS:
             self._spoken.popitem(last=False)

@@ -103,6 +103,13 @@ def _pairs(n: int) -> int:
     return n * (n - 1) // 2
 
 
+def tail(n_hits: int, n: int, share: float) -> float:
+    """Chance (0-1) of at least *n_hits* of *n* when each hits with probability *share* (0-1)."""
+    if n_hits <= 0:
+        return 1.0
+    return _beta_below(share, n_hits, n - n_hits + 1) if n_hits <= n else 0.0
+
+
 def share_interval(n_hits: int, n: int) -> tuple[float, float]:
     """Two-sided bounds (0-1) of the share at 95 %, given *n_hits* in *n* trials; (0, 1) if *n* is 0.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
+from math import comb
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 
-from dedup_crawler.rules.language.statistics import NO_STATISTICS, count_merges, jeffreys_bound, share_interval
+from dedup_crawler.rules.language.statistics import NO_STATISTICS, count_merges, jeffreys_bound, share_interval, tail
 
 members = st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 2)), max_size=8)
 
@@ -38,6 +40,27 @@ def test_a_cluster_of_300_000_urls_is_counted_in_one_go():
 def test_without_support_nothing_speaks_for_a_rule():
     """A rule that merges nothing has no error rate."""
     assert NO_STATISTICS.false_positive_rate == 1.0
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.sampled_from([0.001, 0.02, 0.1, 0.5, 0.9, 0.999]))
+def test_tails_are_exact(n_hits, n, share):
+    """Against the exact sum in fractions."""
+    p = Fraction(share)
+    exact = sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n_hits, n + 1)), Fraction(0))
+    assert tail(n_hits, n, share) == pytest.approx(float(exact), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("n_hits", "n", "share", "expected"), [(0, 5, 0.3, 1), (6, 5, 0.3, 0), (1, 5, 0, 0), (5, 5, 1, 1)]
+)
+def test_tails_at_the_edges(n_hits, n, share, expected):
+    """At least 0 is certain, more than n is impossible."""
+    assert tail(n_hits, n, share) == expected
+
+
+def test_tails_of_a_long_life_are_quick_and_finite():
+    """A hundred million trials neither overflow nor take a step each."""
+    assert 0 < tail(2_010_000, 100_000_000, 0.02) < 1e-10
 
 
 @pytest.mark.parametrize(
