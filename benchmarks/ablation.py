@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -29,6 +30,7 @@ from dedup_crawler.rules.learning.contexts import ContextSearch
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
 from dedup_crawler.urls import path_names, site_grammar
+from dedup_crawler.urls.keyvalue import query_names
 
 LOST_COSTS = 10
 """Number of fetches that one lost page costs."""
@@ -72,6 +74,11 @@ def _all_wrong(self: RuleLearner, context: contexts.Context, found: trials.Trial
     n_urls, n_wrong = int(context.trials.sum()), int((context.trials & ~found.is_right).sum())
     evidence = MergeEvidence(context.evidence.n_groups, context.evidence.n_wrong)
     return RuleStatistics(n_urls, n_urls, n_wrong, evidence)
+
+
+def _only_by_order(self: site_rules.HostLinks, url: str) -> str:
+    """Leave URLs alone whose query is not sorted, where its order matters, and no others."""
+    return replace(self, query_names=frozenset(query_names(url))).why_left_alone(url) if self.is_ordered else ""
 
 
 _weighed = trials.weighed
@@ -122,7 +129,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no rules about short lists": ((site_learning, "_of_short_lists", lambda *_: None),),
     "names of links only in the same place": ((site_rules, "names_among", lambda values: set()),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
-    "unknown query names do not matter": ((site_rules.HostLinks, "why_left_alone", lambda self, url: ""),),
+    "unknown query names do not matter": ((site_rules.HostLinks, "why_left_alone", _only_by_order),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
