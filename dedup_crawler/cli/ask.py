@@ -83,7 +83,7 @@ def explain(
 @click.argument("new", type=PATH)
 @click.argument("urls", nargs=-1)
 @click.option("--db", default=None, help="Take the URLs and referrers of a crawl database, in crawl order.")
-@click.option("--examples", default=3, show_default=True, help="URLs shown for each rule.")
+@click.option("--examples", type=click.IntRange(0), default=3, show_default=True, help="URLs shown for each rule.")
 @AS_JSON
 def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: int, as_json: bool) -> None:
     """List the URLs that only one of the models OLD and NEW would drop, rule by rule.

@@ -71,11 +71,13 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     Example: dedup-crawler import crawl.warc.gz --db crawl.db
     Example: dedup-crawler import items.csv --field url=link --field content=page_html --db crawl.db
     """  # noqa: D301 - click reads the control character
-    from dedup_crawler.pages.imports import import_files
+    from dedup_crawler.pages.imports import import_files, sources_of
     from dedup_crawler.pages.store import PageStore
 
+    names = read_names(fields, "--field")
+    sources_of(paths, names, host)  # a wrong file leaves no empty database behind
     with PageStore(db) as store, progress("import") as advance:
-        report = import_files(paths, store, advance, fields=read_names(fields, "--field"), host=host)
+        report = import_files(paths, store, advance, fields=names, host=host)
     damages = [f"{record.path}, offset {record.offset}: {record.reason}" for record in report.damages.records]
     print_first(warn, damages, _SHOWN, lambda n: f"and {n} more places that could not be read", report.damages.n)
     if as_json:
@@ -102,7 +104,9 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
 @main.command()
 @DATABASE
 @click.option("--truth", type=PATH, help="CSV (url,cluster) to judge the labels by.")
-@click.option("--workers", type=int, default=None, help="Processes that read pages; default: one per core.")
+@click.option(
+    "--workers", type=click.IntRange(1), default=None, help="Processes that read pages; default: one per core."
+)
 @click.option("--language", default="English", show_default=True, help="Language of pages that do not declare theirs.")
 @click.option("--labeller", default="default", show_default=True, help="default, or cosine or simhash as published.")
 @click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")

@@ -42,6 +42,7 @@ def evaluate(
     from dedup_crawler.evaluation.comparison import evaluate as evaluate_method
     from dedup_crawler.evaluation.quality import read_truth
     from dedup_crawler.labels.main_text import stored_links
+    from dedup_crawler.pages.database import shown_location
     from dedup_crawler.pages.store import PageStore
 
     if truths and len(truths) != len(databases):
@@ -50,12 +51,14 @@ def evaluate(
     for spec in specs:
         method_from_spec(spec)  # report a wrong name before an hour of training
     rows_of_sites = {}
+    stems = [Path(db).stem for db in databases]
     for i, db in enumerate(databases):
+        site = stems[i] if stems.count(stems[i]) == 1 else shown_location(db)
         truth = read_truth(truths[i]) if truths else None
         rows = []
         with PageStore(db, create=False) as store:
             pages = list(store.labelled_pages())
-            crawl = judged_crawl(Path(db).stem, pages, truth, train_fraction, stored_links(store))
+            crawl = judged_crawl(site, pages, truth, train_fraction, stored_links(store))
             for spec in specs:
                 with progress(f"{crawl.site}: {spec}") as advance:
                     method = method_from_spec(spec)

@@ -29,6 +29,8 @@ _WAYS_OUT = {
     "unable to open": "make the file and its folder readable and writable, or use another one",
     "not a database": "give another file",
     "malformed": "the file is damaged; restore a copy, or `sqlite3 FILE .recover` what is left of it",
+    "could not decode": "the file is damaged; restore a copy, or `sqlite3 FILE .recover` what is left of it",
+    "can't load plugin": "give a file, or an address like postgresql://USER:PASSWORD@HOST:5432/NAME",
 }
 
 
@@ -123,6 +125,8 @@ def engine_url(location: str | Path) -> URL:
                 "postgresql://USER:PASSWORD@HOST:5432/NAME, with special characters of the password as %XX"
             )
         return url
+    if str(location) in ("", ":memory:"):
+        raise StoreError(f"a database named {str(location)!r} is lost at the end: give a file, such as crawl.db")
     return URL.create("sqlite", database=str(location))
 
 

@@ -40,6 +40,7 @@ _SHOWN = 40
 _FEW_LINES = 20
 _ZIP_MARK = b"PK\x03\x04"
 _WARC_MARK = re.compile(rb"\s*WARC/[01]\.\d")
+_HOST = re.compile(r"(?:https?://)?[^\s/?#@\\]+", re.IGNORECASE)
 _ENDING = re.compile(r"\.(warc|jsonl|jl)(?:\.gz|\.zst)?", re.IGNORECASE)
 
 
@@ -93,12 +94,10 @@ def import_files(
     BadInputError if a file is missing or of an unknown kind; nothing is read then. StoreError if the store cannot be
     written.
     """
-    given, origin = dict(fields or {}), _origin(host) if host else ""
-    names = names_with(given)  # check names and files before anything is read
-    kinds = {path: kind_of_file(path, names, host) for path in map(Path, paths)}
+    sources = sources_of(paths, fields, host)  # check names and files before anything is read
     report = ImportReport()
-    for path in map(Path, paths):
-        _import_file(Source(path, kinds[path], given, origin), store, report, progress)
+    for source in sources:
+        _import_file(source, store, report, progress)
     return report
 
 
@@ -134,6 +133,13 @@ class Source:
         if self.given or self.origin:
             digest.update(repr((sorted(self.given.items()), self.origin)).encode(errors="replace"))
         return digest.hexdigest()
+
+
+def sources_of(paths: Sequence[Path], fields: Mapping[str, str] | None = None, host: str | None = None) -> list[Source]:
+    """Detect the kinds of files; errors and options as :func:`import_files`."""
+    given, origin = dict(fields or {}), "" if host is None else _origin(host)
+    names = names_with(given)
+    return [Source(path, kind_of_file(path, names, host), given, origin) for path in map(Path, paths)]
 
 
 def _import_file(
@@ -191,7 +197,7 @@ def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
         return Kind.WARC
     if head.lstrip()[:1] in (b"{", b"[") and _is_json(path, head, names):
         return Kind.JSON
-    lines = head.decode(errors="replace").splitlines()[:_FEW_LINES]
+    lines = head.decode(errors="replace").split("\n")[:_FEW_LINES]
     if accesses := list(read_accesses(["\n".join(lines).encode()], lambda offset, reason: None)):
         if host is None and any(access.url.startswith("/") for access in accesses):
             raise BadInputError(f"{path} is an access log that names paths only: say of which site with --host.")
@@ -250,4 +256,7 @@ def _origin(host: str) -> str:
     >>> _origin("Forum.example"), _origin("https://forum.example:8443/")
     ('http://forum.example', 'https://forum.example:8443')
     """
-    return normal_form(host if "://" in host else f"http://{host}").rstrip("/")
+    given = host.strip().removesuffix("/")
+    if not _HOST.fullmatch(given):
+        raise BadInputError(f"--host {host!r} is no host: give one like forum.example.org or https://forum.example.org")
+    return normal_form(given if "://" in given else f"http://{given}").rstrip("/")

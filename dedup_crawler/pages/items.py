@@ -43,9 +43,11 @@ MIN_WORDS = 10
 
 _MAX_ENTRY = 2**27  # bytes of a line
 _MAX_CELL = 2**26  # characters of a cell: an open quote would take in the rest of the file
+_END = "\x1aend"  # a row of its own, unless a quote is open
 _SEPARATORS = ",;\t"
 _SHOWN_FIELDS = 8
 _NAMED = re.compile(r"([A-Za-z][A-Za-z0-9\-]{1,15}):(\S+)", re.ASCII)
+_ABSOLUTE = re.compile(r"https?://[^/?#]", re.IGNORECASE)
 _PLAIN = re.compile("[!-~]+")
 _HEX = re.compile(r"[0-9a-fA-F]+", re.ASCII)
 _BASE_32 = re.compile(r"[A-Z2-7]{32}=*", re.ASCII)  # of the 20 bytes of SHA-1
@@ -112,6 +114,7 @@ def read_table(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, n
                 on_damage(offset, f"row {n_rows + 1}: {_missing(line, _MAX_ENTRY)}; the rest is not read")
                 return
             yield line.decode("utf-8-sig", errors="replace") + "\n"
+        yield _END
 
     lines = texts()
     found = columns_of(next(lines, ""), names)
@@ -122,10 +125,14 @@ def read_table(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, n
     limit = csv.field_size_limit(_MAX_CELL)
     try:
         for cells in csv.reader(lines, delimiter=separator):
+            if cells == [_END]:
+                return
             n_rows += 1
             page = None
             if n_rows > start and any(cells):
                 try:
+                    if cells[-1].endswith(_END):
+                        raise ValueError("a quote is open up to the end of the file")
                     if len(cells) != len(columns):
                         raise ValueError(f"{len(cells)} cells below {len(columns)} columns")
                     page = page_of(dict(zip(columns, cells, strict=True)), names)
@@ -167,8 +174,10 @@ def page_of(fields: Any, names: Names = NAMES) -> Page | None:
     if url is None:
         shown = ", ".join(list(fields)[:_SHOWN_FIELDS]) or "none"
         raise ValueError(f"there is no {' or '.join(names['url']) or 'url'}; fields: {shown}")
-    if "://" not in url:
-        raise ValueError(f"{url[:60]!r} is not an absolute URL")
+    if not _ABSOLUTE.match(url):
+        raise ValueError(f"{url[:60]!r} is not an absolute URL of http or https")
+    if "\N{REPLACEMENT CHARACTER}" in url:
+        raise ValueError(f"{url[:60]!r} is not in UTF-8: save the file as UTF-8")
     status = _status(next((values[name] for name in names["status"] if values.get(name, "") != ""), 200))
     if status == 0:
         return None

@@ -33,6 +33,7 @@ MAX_HEAD = 2**20
 MAX_BODY = 2**27
 """Largest number of bytes of a decoded body; the rest is cut off."""
 
+_SLICE = 2**12
 _PARSER = StatusAndHeadersParser([], verify=False)
 _MAX_RECORD = 2**27  # bytes; a larger record is an archive in the archive, or has a damaged length
 _MARK = re.compile(rb"WARC/[01]\.\d+\r?\n")
@@ -223,19 +224,21 @@ def decoded_body(message: Message) -> bytes:
 
 def _inflate(body: bytes, window_bits: int) -> bytes:
     """Undo gzip (all members) or deflate; of a truncated body, returns the readable part."""
-    parts: list[bytes] = []
-    room = MAX_BODY + 1
-    while body and room > 0:
-        decoder = zlib.decompressobj(window_bits)
-        try:
-            parts.append(decoder.decompress(body, room))
-        except zlib.error:
-            if not parts:
-                raise
-            break  # garbage behind a complete member
-        room -= len(parts[-1])
-        body = decoder.unused_data
-    return b"".join(parts)
+    plain = bytearray()
+    decoder, is_first = zlib.decompressobj(window_bits), True
+    for start in range(0, len(body), _SLICE):  # at its end, a member copies what is left of the slice
+        data = body[start : start + _SLICE]
+        while data and len(plain) <= MAX_BODY:
+            try:
+                plain += decoder.decompress(data, MAX_BODY + 1 - len(plain))
+            except zlib.error:
+                if is_first:
+                    raise
+                return bytes(plain)  # garbage behind a complete member
+            data = decoder.unused_data
+            if decoder.eof:
+                decoder, is_first = zlib.decompressobj(window_bits), False
+    return bytes(plain)
 
 
 def _gunzip(body: bytes) -> bytes:

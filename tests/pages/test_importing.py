@@ -171,6 +171,7 @@ def test_bad_paths_are_named_before_anything_is_read(tmp_path: Path, db: Path):
         written(tmp_path / "letter.txt", b"Dear Sir or Madam,\nno URL here"): "which is no known format",
         written(tmp_path / "table.csv", b"name,price\nx,1\n"): "which is no known format",
         written(tmp_path / "urls.csv", b"url\nhttp://a.example/\n"): "which is no known format",
+        written(tmp_path / "mac.csv", b"url,content\rhttp://a.example/,x\r"): "which is no known format",
         written(tmp_path / "har.json", b'{\n  "log": {"version": "1.2"}\n}\n'): "which is no known format",
         written(tmp_path / "items.jl", b'{"link": "http://a/", "title": "x"}\n'): r"no object has a field 'url.*=NAME",
     }
@@ -180,6 +181,9 @@ def test_bad_paths_are_named_before_anything_is_read(tmp_path: Path, db: Path):
                 import_files([good, path], store)
             assert str(path) in str(caught.value)
             assert "\n" not in str(caught.value)
+        for host in ("", "ftp://a.example", "a b", "https://a.example/forum", "https://me@a.example"):
+            with pytest.raises(BadInputError, match="is no host: give one like"):
+                import_files([good], store, host=host)
         assert len(store) == 0
 
 

@@ -107,9 +107,11 @@ def test_fields(fields: dict[str, object], expected: Page):
         (b'{"url": ""}', "line 2: there is no url"),
         (b'{"url": 5}', "line 2: there is no url"),
         (b'{"url": "/a"}', "line 2: '/a' is not an absolute URL"),
-        (b'{"url": "x://", "status": 1000}', "line 2: status 1000 is not a status of HTTP"),
-        (b'{"url": "x://", "status": null}', "line 2: status None"),
-        (b'{"url": "x://", "status": 1e999}', "line 2: status inf"),
+        (b'{"url": "ftp://a/"}', "line 2: 'ftp://a/' is not an absolute URL of http or https"),
+        (b'{"url": "http://"}', "line 2: 'http://' is not an absolute URL"),
+        (b'{"url": "http://x", "status": 1000}', "line 2: status 1000 is not a status of HTTP"),
+        (b'{"url": "http://x", "status": null}', "line 2: status None"),
+        (b'{"url": "http://x", "status": 1e999}', "line 2: status inf"),
         (b"[" * 100_000, "line 2: "),
     ],
 )
@@ -227,10 +229,16 @@ def test_what_an_export_says_besides(tmp_path):
 
 
 def test_damage_is_told_and_the_rest_is_read(tmp_path):
-    """A row with too few cells loses itself, an open quote its contents, an unknown column nothing."""
-    report, pages = imported(tmp_path, b'url,body\nhttp://a/,x\nhttp://b/\nhttp://c/,"x\n')
-    assert [page.url for page in pages] == ["http://a/", "http://c/"]
-    assert [damaged.reason for damaged in report.damages.records] == ["row 2: 1 cells below 2 columns"]
+    """A row with too few cells is no page, nor is one whose quote stays open, or whose URL is not in UTF-8."""
+    report, pages = imported(
+        tmp_path, b'url,body\nhttp://a/,x\nhttp://b/\nhttp://c/\xe9,x\nhttp://d/,"\xe9\n"\nhttp://e/,"x\nhttp://f/,x\n'
+    )
+    assert [page.url for page in pages] == ["http://a/", "http://d/"]
+    assert [damaged.reason for damaged in report.damages.records] == [
+        "row 2: 1 cells below 2 columns",
+        "row 3: 'http://c/\ufffd' is not in UTF-8: save the file as UTF-8",
+        "row 5: a quote is open up to the end of the file",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])

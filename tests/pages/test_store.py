@@ -369,7 +369,9 @@ def test_bad_places_are_named(tmp_path: Path):
     cases = {
         str(tmp_path): "is a folder",
         str(tmp_path / "no" / "crawl.db"): "there is no folder",
-        "nosuch://a/b": "nosuch",
+        "nosuch://a/b": "nosuch: give a file, or an address like postgresql",
+        "": "is lost at the end: give a file",
+        ":memory:": "is lost at the end: give a file",
         "postgresql+pg8000://user:secret@host/db": "install its driver",
     }
     for location, expected in cases.items():

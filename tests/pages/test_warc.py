@@ -285,6 +285,7 @@ def decoded(body: bytes, **headers: str) -> bytes:
         ("x-gzip", gzip.compress(BODY, mtime=0)),
         ("GZIP", gzip.compress(BODY[:50], mtime=0) + gzip.compress(BODY[50:], mtime=0)),
         ("gzip", gzip.compress(BODY, mtime=0) + b"rubbish"),
+        ("gzip", gzip.compress(b"", mtime=0) * 10_000 + gzip.compress(BODY, mtime=0)),
         ("deflate", zlib.compress(BODY)),
         ("deflate", deflate_raw(BODY)),
         ("zstd", zstandard.compress(BODY)),

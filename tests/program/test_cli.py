@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 
@@ -9,6 +10,7 @@ import pytest
 
 from command_line import run, told
 from dedup_crawler.methods import METHODS, make_method
+from dedup_crawler.pages.store import PageStore
 from planted_forum import forum
 from planted_site import HOST, session_ids
 from tests.support import fork_server
@@ -94,6 +96,21 @@ def test_evaluates_methods_on_what_they_have_not_seen(work):
     assert "judged by own labels" in run("evaluate", "--db", work / "crawl.db", "--method", "keep-all").stdout
 
 
+def test_two_databases_of_one_name_are_two_sites(work, tmp_path):
+    """crawl.db is the usual name, so sites are told apart by their paths, in the tables and as JSON."""
+    shutil.copy(work / "crawl.db", tmp_path)
+    databases = [str(folder / "crawl.db") for folder in (work, tmp_path)]
+    command = ("evaluate", "--db", databases[0], "--db", databases[1], "--method", "keep-all")
+    assert list(json.loads(run(*command, "--json").stdout)) == databases
+    assert "mean of 2 sites" in run(*command).stdout
+
+
+def test_a_failed_import_makes_no_database(tmp_path):
+    """A file that is missing leaves no empty crawl behind, which the next command would take for a crawl of 0 pages."""
+    assert "there is no file" in told(run("import", tmp_path / "crawl.warc", "--db", tmp_path / "crawl.db"))
+    assert not (tmp_path / "crawl.db").exists()
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_every_command_has_help_with_an_example(command):
     """--help shows how the command is called."""
@@ -116,7 +133,7 @@ def test_mistakes_are_one_line_each(work, tmp_path):
     """Each message names the value and the way out, without a traceback."""
     model, database = work / "model", work / "crawl.db"
     empty = tmp_path / "empty.db"
-    run("import", work / "truth.csv", "--db", empty)
+    PageStore(empty).close()
 
     assert "nowhere.db" in told(run("label", "--db", tmp_path / "nowhere.db"))
     assert "dedup-crawler train" in told(run("canonicalize", "--model", tmp_path / "none", f"{HOST}/"))

@@ -113,10 +113,11 @@ class PairsOfRule:
     """Pairs of URLs (by place), in random order."""
 
     def statistics(self, urls: UrlList) -> RuleStatistics:
-        """Count the pairs."""
-        n_wrong = sum(not urls.may_be_same(*pair) for pair in self.pairs)
-        n = len(self.pairs)
-        return RuleStatistics(self.n_urls, n, n_wrong, MergeEvidence(n, n_wrong))
+        """Count the pairs, and their merge groups: the pairs with one second URL."""
+        wrong = [pair for pair in self.pairs if not urls.may_be_same(*pair)]
+        groups, wrong_groups = ({second for _, second in pairs} for pairs in (self.pairs, wrong))
+        evidence = MergeEvidence(len(groups), len(wrong_groups))
+        return RuleStatistics(self.n_urls, len(self.pairs), len(wrong), evidence)
 
     def is_valid(self, urls: UrlList, n: int, epsilon: float) -> bool:
         """Return True if the rule is valid by the first *n* pairs."""

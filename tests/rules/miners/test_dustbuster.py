@@ -52,6 +52,14 @@ def test_learns_the_same_from_sizes():
     assert by_sizes.quality_ == {"rules": len(by_sizes.engine_.rules)}
 
 
+def test_the_evidence_is_merge_groups_as_for_all_methods():
+    """Three session ids of each of fifty topics are 150 pairs of URLs, and fifty merge groups."""
+    found = [(f"{ORIGIN}/topic?id={n}&sid={sid}", n) for n in range(50) for sid in ("a1", "b2", "c3")]
+    pages = [*found, *((f"{ORIGIN}/topic?id={n}", n) for n in range(50))]
+    (rule,) = DustBuster().fit(*zip(*pages, strict=True)).engine_.rules
+    assert (rule.evidence.n_groups, rule.evidence.n_wrong, rule.statistics.n_urls) == (50, 0, 150)
+
+
 def test_says_what_it_learnt_and_why(tmp_path):
     """Each rule in one sentence with its evidence, the same after loading; a model of sizes loads like any other."""
     urls, clusters = zip(*planted(), strict=True)
