@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live.collecting.response_page import content_type_of, redirect_target
+from dedup_crawler.live.collecting.response_page import content_type_of, redirect_target, referrer_of
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.exploration.shown_text import says_nothing
 from dedup_crawler.live.requests import request_marks as marks
@@ -59,6 +59,7 @@ class Answers:
         A redirect gets this far only if the spider follows redirects itself. It brings no page: the request for its
         target answers for both.
         """
+        self._crawl.n_fetched += 1
         self._adopt(request)
         forms = marks.forms_of(request)
         test = marks.test_of(request)
@@ -69,7 +70,6 @@ class Answers:
                 if not self._seen.is_local:
                     self._overtakers.append(request.url)
             return None
-        self._crawl.n_fetched += 1
         is_formed = not marks.is_unformed(request)
         if response.status in _NOTHING_THERE and test is not None and test[1] not in marks.NO_TESTS:
             marks.take_test(request)  # dropping it loses nothing, so it does not contradict its rule
@@ -178,10 +178,14 @@ class Answers:
 
         If it is the target of a redirect, the redirect brings no page of its own. If it is a link that the filter let
         pass, its form has no owner after all. The dupefilter of a resumed crawl also knows requests that were never
-        answered: these are sent when the crawl runs dry.
+        answered: these are sent when the crawl runs dry. A repeated link that no spider middleware has seen still tells
+        that its form is linked.
         """
         is_redirected = marks.is_redirected(request)
         if not is_redirected and (not marks.is_decided(request) or marks.is_unformed(request)):
+            if not self.has_spider_side:
+                form, _ = self._crawl.models.form_of(request.url)
+                self._explorer.covered.reached(form, referrer_of(request), is_repeat=True)
             return
         self._note_redirects(request)
         self._explorer.swallowed(request)

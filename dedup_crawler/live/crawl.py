@@ -82,7 +82,7 @@ class FilteredCrawl:
         self.linked_on = LinkedOn()
         """Pages that hold each link."""
         self.n_fetched = 0
-        """Number of answers to requests that own a form or test a rule."""
+        """Number of answers."""
         self.name = marks.new_crawl()
         """Name that marks decisions of this crawl with its present models."""
         self._writer = RequestWriter()

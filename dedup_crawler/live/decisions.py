@@ -177,10 +177,10 @@ class Decisions:
         return self.questions.is_missing(question.request.url, question.model, question.form)
 
     def _note_owner(self, question: Question) -> None:
-        """Remember that a URL owns its form, within bounds."""
+        """Remember that a URL owns its form, within bounds, unless only a test led to it: a link to it still counts."""
         if len(self._owners) >= _MAX_OWNERS:
             self._owners.clear()
-        if len(url := question.request.url) <= _MAX_URL:
+        if len(url := question.request.url) <= _MAX_URL and question.digest not in self._covered.led:
             self._owners[url] = question.form
 
     def _note_reached(self, question: Question, holder: Holder) -> None:

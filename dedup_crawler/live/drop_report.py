@@ -45,7 +45,6 @@ class DropReport:
         self._counts: Counter[str] = Counter()  # counts not in the stats yet
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
-        self._reasons: dict[tuple[str, ...], str] = {}
         self._file: IO[str] | None = _opened(path)
 
     def count(self, name: str, count: int = 1) -> None:
@@ -67,7 +66,7 @@ class DropReport:
         """Report a drop, or a would-be drop of a dry run."""
         rules = tuple(rule for rule in rules if not is_value(rule))
         request = question.request
-        reason = self._reason(question, rules)
+        reason = _reason(question, rules)
         owner = None if question.is_covered else self.owners.get(question.digest)
         request.meta["dedup_canonical"] = question.form
         request.meta["dedup_reason"] = reason
@@ -134,20 +133,6 @@ class DropReport:
             self._guarded(self._file.close)
             self._file = None
 
-    def _reason(self, question: Question, rules: tuple[str, ...]) -> str:
-        """Return the method's reason for the URL's form; if only the owner's URL was changed, the owner's rules."""
-        reason = self._reasons.get(rules)
-        if reason is None:
-            if question.fired:
-                reason = question.model.explain(question.url, question.referrer).reason
-            else:
-                sentences = question.model.rule_sentences()
-                reason = "; then ".join(sentences[rule] for rule in rules if rule in sentences)
-            reason = reason or "it has the form of a page that was fetched before"
-            if rules and len(self._reasons) < _MAX_RULES:
-                self._reasons[rules] = reason
-        return reason
-
     def _log(
         self, question: Question, rules: tuple[str, ...], reason: str, owner: str | None, is_dry_run: bool
     ) -> None:
@@ -192,6 +177,13 @@ class DropReport:
                 with suppress(OSError):
                     self._file.close()
                 self._file = None
+
+
+def _reason(question: Question, rules: tuple[str, ...]) -> str:
+    """Return the rules that led to the URL's form, or cover it; if only the owner's URL was changed, its rules."""
+    sentences = question.model.rule_sentences()
+    said = [sentences[rule] for rule in question.fired or rules if rule in sentences]
+    return "; then ".join(said) or "it has the form of a page that was fetched before"
 
 
 def _opened(path: str | None) -> IO[str] | None:

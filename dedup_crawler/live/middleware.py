@@ -114,8 +114,8 @@ class DuplicateFilterMiddleware:
             raise DuplicateRequestError(_reason(request))
 
     def _request_dropped(self, request: Request) -> None:
-        # most links of a crawl are repeats, which answer for no form
-        if marks.is_answering(request):
+        # most links of a crawl are repeats, which answer for no form; the spider middleware has seen them
+        if marks.is_answering(request) or not self._filter.answers.has_spider_side:
             self._filter.go_on(self._filter.answers.swallowed(request))
 
     def _idle(self) -> None:

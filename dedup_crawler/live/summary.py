@@ -93,6 +93,12 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
     if n_off := count("rules/switched_off"):
         parts.append(f"{n_off} rules switched off")
     yield level, f"Duplicate filter: {', '.join(parts)}."
+    if crawl.learnt is not None and not count("models/learnt") + count("request/processed"):
+        yield (
+            logging.INFO,
+            f"No model was learnt before the crawl ended (DEDUP_LEARN_AFTER = {crawl.options.learn_after}), "
+            "so nothing could be dropped.",
+        )
     if not is_dry_run:
         yield from _unverified(crawl.models)
 

@@ -19,7 +19,7 @@ PATIENCE = 1_000
 """Number of answers after which content that no other page has shown counts as lost."""
 MAX_WAITING = 5_000
 """Maximum of waiting pages; beyond it the oldest get their verdict early."""
-_MAX_LED = 20_000
+_MAX_FORMS = 20_000
 _LOOK_AGAIN = 20  # new waiting pages between two checks of all
 
 
@@ -56,6 +56,7 @@ class CoveredTests:
         self.n_redirected = 0
         """Number of waiting pages that redirected: a link to their target decides about them."""
         self._waiting: deque[_Waiting] = deque()  # the oldest first
+        self._linked: set[bytes] = set()  # forms that were linked while the redirect of a test to them was on its way
         self._evidence = evidence
         self._report = report
         self._on_verdict = on_verdict
@@ -84,6 +85,9 @@ class CoveredTests:
 
     def wait(self, form: bytes, rules: Sequence[str], texts: dict[bytes, int] | None) -> None:
         """Keep an explored page until its verdict; until then one that did not redirect counts as undecided."""
+        if texts is None and form in self._linked:
+            self._on_verdict(form, rules, True)
+            return
         if texts is not None:
             self._evidence.undecided(rules)
         else:
@@ -110,18 +114,23 @@ class CoveredTests:
 
     def led_alone(self, form: bytes) -> None:
         """Note that only a test of a coverage rule has led to *form*."""
-        if len(self.led) < _MAX_LED:
+        if len(self.led) < _MAX_FORMS:
             self.led.add(form)
 
-    def reached(self, form: bytes, page: str | None) -> None:
+    def reached(self, form: bytes, page: str | None, *, is_repeat: bool = False) -> None:
         """Note that a link on *page* led to *form*: an explored page that redirected to it is reached otherwise too.
 
-        Links on pages that were reached by exploration alone do not count.
+        Links on pages that were reached by exploration alone do not count. The dupefilter drops a repeated link
+        (*is_repeat*) even if the redirect to its URL is still queued.
         """
-        if not self.n_redirected or page in self._tested:
+        if page in self._tested:
             return
-        self.led.discard(form)
-        for place, waiting in enumerate(self._waiting):
+        if is_repeat or form in self.led:
+            self.led.discard(form)
+            if len(self._linked) >= _MAX_FORMS:
+                self._linked.clear()
+            self._linked.add(form)
+        for place, waiting in enumerate(self._waiting if self.n_redirected else ()):
             if waiting.texts is None and waiting.form == form:
                 del self._waiting[place]
                 self.n_redirected -= 1
@@ -145,6 +154,7 @@ class CoveredTests:
     def clear(self) -> None:
         """Forget the waiting pages: the forms now come from another model."""
         self._waiting.clear()
+        self._linked.clear()
         self.n_redirected = 0
 
     def _is_due(self, page: _Waiting) -> bool:

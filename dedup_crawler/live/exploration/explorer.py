@@ -116,13 +116,14 @@ class Explorer:
 
     def not_sent(self, request: Request) -> None:
         """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
-        test = marks.test_of(request)
-        if test is None or test[1] in marks.NO_TESTS:
-            return
-        self.fetched.discard(normal_form(request.url))
+        test, url = marks.test_of(request), normal_form(request.url)
+        if test is None or test[1] in marks.NO_TESTS or url not in self.fetched:
+            return  # an earlier process has counted it
+        self.fetched.discard(url)
         if self._explores:  # a dry run does not count tests
             self.evidence.given_up(test[2])
             self._report.count("request/explored", -1)
+            self._report.count("request/processed", -1)
 
     def dropped(self, question: Question, rules: tuple[str, ...]) -> None:
         """Keep a dropped request, each URL once, in case its rule or the owner of its form turns out wrong."""
@@ -194,6 +195,7 @@ class Explorer:
             self.evidence.given_up(rules)
             if self._explores:  # a dry run does not count tests
                 self._report.count("request/explored", -1)
+                self._report.count("request/kept")  # as any repeat
             self.fetched.discard(normal_form(request.url))
             self._queued.add(request.url)
         elif expected in (marks.REACHED, marks.REACHED_ALONE):

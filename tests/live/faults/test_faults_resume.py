@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import dedup_crawler.live
-from killing import PER_KILL, begin, build, crawl_with_kills, form_of, wait_for
+from faulty_site import SLOWLY, pair, show
+from killing import PER_KILL, begin, build, crawl_with_kills, form_of, stop_after, wait_for
 from live_site import Answer, Crawl, Site, strip_query_model, walk
 
 N_PAGES = 60
@@ -100,6 +101,30 @@ def test_a_post_that_is_answered_by_a_redirect_is_not_sent_again_after_a_kill(tm
 def statuses(crawl: Crawl, *paths: str) -> list[object]:
     """Return the status that the spider's callback received, None if it was not called."""
     return [crawl.seen.get(path, {}).get("status") for path in paths]
+
+
+def test_the_stats_of_a_resumed_crawl_add_up(tmp_path: Path):
+    """
+    A stop leaves thirty tests in the queue, less the few that were sent. The next process decides about them anew: they
+    count as its own, and are taken off no number of its own.
+    """
+    with Site() as site:
+        site.robots()
+        site.page("/", *[pair(n)[0] for n in range(30)], "/more")
+        site.page("/more", *[pair(n)[1] for n in range(30)], delay_s=1)
+        for n in range(30):
+            show(site, pair(n)[0], n)
+            show(site, pair(n)[1], n)
+            site.answers[pair(n)[1]].delay_s = 0.2
+        model = strip_query_model(tmp_path / "model", site.host)
+        settings = {"DEDUP_MODEL": model, "JOBDIR": tmp_path / "job", "DEDUP_EXPLORATION": 1, **SLOWLY}
+        stop_after(site, tmp_path, 36, signal.SIGINT, **settings)
+        n_before = sum(map(site.count, [pair(n)[1] for n in range(30)]))
+        crawl = walk(site, tmp_path, **settings)
+    assert 0 < n_before < 20
+    n = {name: crawl.stats.get(f"dedup/request/{name}", 0) for name in ("kept", "dropped", "explored")}
+    assert n["explored"] >= 10
+    assert sum(n.values()) == crawl.stats["dedup/request/processed"]
 
 
 def test_a_crawl_that_is_stopped_goes_on_where_it_was(tmp_path: Path):

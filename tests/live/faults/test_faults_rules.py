@@ -168,6 +168,36 @@ def test_covered_pages_that_redirect_to_pages_fetched_before_agree_with_their_ru
     assert "dedup/explored/undecided" not in crawl.stats
 
 
+@pytest.mark.parametrize("addon", [True, False], ids=["both middlewares", "downloader middleware alone"])
+def test_covered_pages_that_redirect_to_pages_linked_later_agree_with_their_rule(tmp_path: Path, addon: bool):
+    """
+    A link to a story comes after a test has redirected to it: while the story is queued, on its way, or answered. The
+    dupefilter drops the link, which says all the same that the story is reached without the item.
+    """
+    alone = {"DOWNLOADER_MIDDLEWARES": json.dumps({"dedup_crawler.DuplicateFilterMiddleware": 120})}
+    with Site() as site:
+        build_items(site)
+        n_hubs = N_ITEMS // 5
+        for hub in range(n_hubs):
+            ids = range(5 * hub, 5 * hub + 5)
+            stories = [f"/story/{n - 5}" for n in ids if n >= 5]
+            path, onward = f"/hub/{hub}" if hub else "/", [f"/hub/{hub + 1}"] if hub + 1 < n_hubs else ["/end"]
+            site.page(path, *map(item, ids), *onward, *stories, html=text(f"hub {hub}"))
+        site.page("/end", *[f"/story/{n}" for n in range(N_ITEMS - 5, N_ITEMS)], html=text("end"))
+        for n in range(N_ITEMS):
+            show(site, f"/story/{n}", n)
+            site.answers[f"/story/{n}"].delay_s = 0.2 * (n % 3)
+            site.redirect(item(n), f"/story/{n}")
+        model = covering_model(tmp_path / "model", site.host)
+        crawl = walk(
+            site, tmp_path, addon=addon, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", **({} if addon else alone)
+        )
+        assert shown(site, [f"/story/{n}" for n in range(N_ITEMS)]) == []
+        assert len(shown(site, map(item, range(N_ITEMS)))) > N_ITEMS // 2
+    assert crawl.stats["dedup/explored/agree"] >= 8
+    assert "dedup/explored/disagree" not in crawl.stats
+
+
 def test_what_redirected_to_a_page_fetched_before_is_not_sent_a_second_time(tmp_path: Path):
     """Every third item has a page of its own, so the rule is switched off; the others redirect to known stories."""
     with Site() as site:

@@ -105,7 +105,7 @@ def test_a_dropped_request_says_why(crawl: Crawl, site: Site):
     assert dropped["rules"] == ["strip-query"]
     assert dropped["owner"] == f"{site.url}/twin0?a"
     assert dropped["dedup_canonical"] == f"{site.url}/twin0"
-    assert "every query is dropped" in str(dropped["dedup_reason"])
+    assert dropped["dedup_reason"] == "strip-query: The part of the URL before ``?``"
     assert "dedup_reason" in crawl.seen["/twin0?a"]
     assert crawl.seen["/twin0?a"]["dedup_reason"] is None
 
@@ -389,6 +389,19 @@ def test_a_link_that_shows_its_own_page_is_dropped_there_alone(tmp_path: Path):
     # both topics link it: the one that is answered first is its referrer
     assert crawl.seen["/post/70010"]["dedup_canonical"] in {f"{site.url}/topic/7001", f"{site.url}/topic/7002"}
     assert "dedup/request/covered" not in crawl.stats
+
+
+def test_a_drop_names_the_rule_whichever_page_holds_the_link(tmp_path: Path):
+    """A late page links to a post too, which leads back to a topic: the reason is the rule about the link there."""
+    with Site() as site:
+        new_topics(site)
+        site.page("/", "/topic/7001", "/late")
+        site.page("/late", "/post/70010", delay_s=1)
+        model = forum_model(site, tmp_path / "model", with_alone=True)
+        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=1)
+        assert site.count("/post/70010") == 1  # the link on the topic is a test
+    assert crawl.stats["dedup/request/dropped"] == 1
+    assert "leads back to that page" in str(crawl.seen["/post/70010"]["dropped"])
 
 
 def test_a_page_that_links_to_another_site_first_is_still_known_by_its_own_model(tmp_path: Path):

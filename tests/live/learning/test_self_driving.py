@@ -106,8 +106,26 @@ def test_a_crawl_learns_from_its_own_pages_and_filters_from_then_on(tmp_path: Pa
     assert crawl.log.count("Learnt from the crawl so far") == crawl.stats["dedup/models/learnt"]
     assert {path.partition("&")[0] for path in asked if "/topic" in path} == {f"/topic?id={n}" for n in range(N_TOPICS)}
     assert crawl.stats["dedup/request/dropped"] > N_TOPICS // 4
+    assert f"Duplicate filter: {crawl.stats['response_received_count']} fetched, " in crawl.log
+    assert "No model was learnt" not in crawl.log
     n_topics_asked = len({path for path in asked if "/topic" in path})
     assert n_topics_asked < 2 * N_TOPICS - N_TOPICS // 4
+
+
+def test_a_crawl_that_ends_before_its_first_model_says_so(tmp_path: Path):
+    """It counts its pages as fetched, though no model knows their forms, and says that nothing could be dropped."""
+    with Site() as site:
+        build(site)
+        crawl = walk_and_learn(site, tmp_path, 10_000)
+        n_asked = len(site.asked)
+    assert f"Duplicate filter: {n_asked} fetched, 0 dropped" in crawl.log
+    assert "No model was learnt before the crawl ended (DEDUP_LEARN_AFTER = 10000)" in crawl.log
+
+
+def adds_up(crawl: Crawl) -> bool:
+    """Return True if each request that the filter looked at has one outcome."""
+    n = {name: crawl.stats.get(f"dedup/request/{name}", 0) for name in ("kept", "dropped", "explored", "would_drop")}
+    return min(n.values()) >= 0 and sum(n.values()) == crawl.stats["dedup/request/processed"]
 
 
 @pytest.mark.parametrize("redirects", [False, True], ids=["pages", "redirects"])
@@ -150,7 +168,8 @@ def test_a_page_that_was_fetched_before_its_rule_was_known_tests_nothing(tmp_pat
 def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: Path, is_dry_run: bool):
     """
     All would-be drops are fetched to test their rules; when the second model is learnt, many such requests
-    are queued. None of them counts as fetched: all URLs of all topics are requested. A dry run counts no tests.
+    are queued. None of them counts as fetched: all URLs of all topics are requested. A dry run counts no tests. The
+    stats add up.
     """
     models = tmp_path / "crawl.models"
     with TwiceLearntSite(LEARN_AFTER + 40, LEARN_AFTER + 80, models) as site:
@@ -167,6 +186,7 @@ def test_what_tests_a_rule_when_the_next_model_comes_is_decided_anew(tmp_path: P
     assert crawl.stats["dedup/models/learnt"] >= 2
     n_explored = crawl.stats.get("dedup/request/explored", 0)
     assert n_explored == 0 if is_dry_run else n_explored > 0
+    assert adds_up(crawl)
     assert len(asked) == 2 * N_TOPICS
 
 
@@ -231,7 +251,7 @@ def test_a_queued_request_is_not_dropped_because_another_link_to_it_was_to_be_a_
     """
     Links of the time before the model wait in the queue. Later links to the same URLs are to be fetched as tests, but
     Scrapy's dupefilter knows these URLs. When the turn of the queued requests comes, they are tests themselves: the one
-    whose page differs from the page that the model takes it for is not lost.
+    whose page differs from the page that the model takes it for is not lost. The stats add up.
     """
     models = tmp_path / "crawl.models"
     traps = [f"/topic?id={1000 + n}&sid=abc{n}" for n in range(12)]
@@ -255,3 +275,4 @@ def test_a_queued_request_is_not_dropped_because_another_link_to_it_was_to_be_a_
     assert crawl.lines("ERROR") == []
     assert crawl.stats["dedup/models/learnt"] >= 1
     assert traps[6] in asked
+    assert adds_up(crawl)
