@@ -93,10 +93,11 @@ class Verified(Canonicalizer):
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence, and with its host if there are several."""
         by_urls = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
-        found = [(rule.host, sentence_of(rule)) for rule in (*self.reading_.aliases.values(), *by_urls)]
+        found = [(rule.host, sentence_of(rule)) for rule in by_urls]
         found += [(host, sentence_of(rule)) for host, links in self.links_.items() for rule in links.rules()]
         has_many = len({host for host, _ in found}) > 1
-        return [f"{host}: {sentence}" if has_many else sentence for host, sentence in found]
+        said = [f"{host}: {sentence}" if has_many else sentence for host, sentence in found]
+        return [*map(sentence_of, self.reading_.aliases.values()), *said]
 
     def _link_rules(self) -> list[ReferrerRule | CoverageRule]:
         return [rule for links in self.links_.values() for rule in links.rules()]

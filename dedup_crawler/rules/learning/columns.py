@@ -72,8 +72,8 @@ class UrlColumns:
         self.host = host
         self.evidence = evidence
         self.columns: dict[str, Column] = {}
-        self.telling: set[str] = set()
-        """Keys whose values were found to tell some pages apart."""
+        self.telling: dict[str, set[int]] = {}
+        """Key that was found to tell some pages apart -> numbers of its values on such pages."""
         self.first: Integers = np.arange(len(urls))
         """Place in the crawl of the first URL of each row, (rows,)."""
         self._maps: list[KeyValues] = list(map(values_of, urls))

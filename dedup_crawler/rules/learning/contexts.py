@@ -67,6 +67,7 @@ class ContextSearch:
         self._belief = belief
         self._has_values = hypothesis.key is not None
         self._is_exact = hypothesis.is_exact()
+        self._dropped = hypothesis.dropped()
         self._copied = [columns.columns[key].numbers[trials.rows] for key in sorted(hypothesis.copied())]
         self._live = np.ones(len(trials), bool)
         self._items = {
@@ -128,12 +129,16 @@ class ContextSearch:
             if not self._has_values:
                 return False
             compared = np.setdiff1d(compared, trials.gone[chosen & ~trials.is_right])
+            if not np.isin(trials.gone[~trials.is_right], compared).all():  # other values matter
+                compared = np.intersect1d(compared, self._believed_alone(chosen))
             values = frozenset(trials.gone_values[number] for number in compared.tolist() if number >= 0)
             gone = np.intersect1d(gone, compared)
             chosen = chosen & np.isin(trials.gone, gone) & np.isin(trials.beside, [-1, *compared])
             evidence = trials.evidence(chosen)
             if not self._belief.holds(evidence.weight, evidence.wrong_weight):
                 return False
+        if values is None and not self._is_exact and any(self._is_one_for_each(key, chosen) for key in self._dropped):
+            return False
         is_crowd = evidence.n_groups < MIN_GROUPS
         matters = values is not None and bool((~trials.is_right & ~chosen & np.isin(trials.gone, gone)).any())
         its = self._conditions_of(chosen) if is_crowd else conditions
@@ -142,6 +147,25 @@ class ContextSearch:
         if values is not None and is_never_wrong and all(condition.key for condition in conditions):
             self.candidates.append(replace(context, gone_values=None))
         return True
+
+    def _is_one_for_each(self, key: str, chosen: Mask) -> bool:
+        """Return True if the values of a dropped key matter elsewhere, and hardly any group has two of them.
+
+        A repository shows its files as ``tip`` and as the newest revision. A hundred repositories say nothing of older
+        revisions, if revisions tell pages apart elsewhere.
+        """
+        trials, right = self._trials, chosen & self._trials.is_right
+        numbers = self._columns.columns[key].numbers  # (rows,)
+        pairs = np.unique(np.stack([trials.groups[right], numbers[trials.rows[right]]]), axis=1)
+        n_further = pairs.shape[1] - len(np.unique(pairs[0]))
+        is_telling = np.isin(numbers, [*self._columns.telling.get(key, ())])  # (rows,)
+        n_telling = (is_telling[trials.rows[right]] | is_telling[trials.references[right]]).sum()
+        return n_further < MIN_GROUPS and bool(2 * n_telling > right.sum())
+
+    def _believed_alone(self, chosen: Mask) -> list[int]:
+        """Removed values that are each believed by their own groups, whatever those of other values say."""
+        counts = self._counts(self._trials.gone, chosen)
+        return [number for number, weight, wrong in counts if self._belief.holds(weight, wrong)]
 
     def _take(self, context: Context) -> None:
         self.found.append(context)

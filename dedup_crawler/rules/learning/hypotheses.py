@@ -65,6 +65,12 @@ class Hypothesis:
         """Keys whose values the rule copies to others."""
         return frozenset() if isinstance(self.rule, SubstringRule) else self.rule.copied
 
+    def dropped(self) -> list[str]:
+        """Keys whose whole values the rule removes, unless it copies values."""
+        if isinstance(self.rule, SubstringRule) or self.rule.copied:
+            return []
+        return [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star))]
+
     def touched(self) -> frozenset[str] | None:
         """Keys that the rule changes or copies, which cannot be conditions; None for all keys."""
         if isinstance(self.rule, SubstringRule):

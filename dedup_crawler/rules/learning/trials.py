@@ -112,7 +112,8 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
     is_named = is_trial[verdicts == NAMED]
     n_named = len(np.unique(gone[is_named])) if gone_values else _n_values(hypothesis, rows[is_named], columns)
-    _settle_named(hypothesis, verdicts, n_named, columns)
+    is_wrong = is_trial[verdicts == 0]
+    _settle_named(hypothesis, verdicts, n_named, columns, np.union1d(rows[is_wrong], reference[of_rows[is_wrong]]))
     is_trial, verdicts = is_trial[verdicts >= 0], verdicts[verdicts >= 0]  # (trials,)
     reference = reference[of_rows[is_trial]]  # (trials,)
     rows, of_rows, gone, beside = rows[is_trial], of_rows[is_trial], gone[is_trial], beside[is_trial]
@@ -134,7 +135,9 @@ def _units(groups: Integers, is_right: Mask, pages: Integers) -> Integers:
     return np.where(is_right, pages, int(pages.max(initial=0)) + 1 + groups)
 
 
-def _settle_named(hypothesis: Hypothesis, verdicts: Integers, n_values: int, columns: UrlColumns) -> None:
+def _settle_named(
+    hypothesis: Hypothesis, verdicts: Integers, n_values: int, columns: UrlColumns, wrong_rows: Integers
+) -> None:
     """Make pairs of pages that print their values silent if these matter somewhere: each page is about its value.
 
     A key that was found to matter also tells pages apart in narrower hypotheses. A few values that pages print may be
@@ -142,8 +145,9 @@ def _settle_named(hypothesis: Hypothesis, verdicts: Integers, n_values: int, col
     """
     matters = (verdicts == 0).sum() > MATTERS_SHARE * (verdicts >= 0).sum()
     if matters and hypothesis.stage == 0 and hypothesis.key is not None:
-        columns.telling.add(hypothesis.key)
-    if matters or n_values < FEW_VALUES or not columns.telling.isdisjoint(hypothesis.touched() or ()):
+        values = columns.columns[hypothesis.key].numbers[wrong_rows]
+        columns.telling.setdefault(hypothesis.key, set()).update(values[values >= 0].tolist())
+    if matters or n_values < FEW_VALUES or not columns.telling.keys().isdisjoint(hypothesis.touched() or ()):
         verdicts[verdicts == NAMED] = -1
 
 

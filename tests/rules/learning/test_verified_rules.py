@@ -41,6 +41,45 @@ def test_one_value_may_be_neutral_where_the_others_are_not():
     assert form("/topic?t=200&page=17") == "/topic?page=17&t=200"
 
 
+def test_where_other_values_matter_each_value_has_to_stand_by_itself():
+    """
+    Twelve texts that did not change are the same at two of eight revisions. This says nothing of the next text if
+    other revisions of programs matter; it would if no revision mattered.
+    """
+
+    def after(*, matters):
+        revisions = ids(8)
+        visits = [(n, f"/text?p={n}&rev={rev}") for n in range(12) for rev in (revisions[n % 4], revisions[n % 4 + 4])]
+        programs = [(n, f"/program?p={n}&rev={rev}") for n in range(20) for rev in ids(2, seed=n + 1)]
+        visits += [((n, url), url) for n, url in programs] if matters else []
+        form = forms_after(shuffled(visits))
+        return form(f"/text?p=100&rev={revisions[0]}") == form(f"/text?p=100&rev={revisions[4]}")
+
+    assert after(matters=False)
+    assert not after(matters=True)
+
+
+def test_the_newest_revision_of_each_repository_says_nothing_of_older_ones():
+    """
+    Each repository shows its files as ``tip`` and as the newest revision. Older revisions are not met yet, but files
+    differ between revisions. If they did not, the revision would not matter.
+    """
+
+    def after(*, matters):
+        newest, older = ids(40), ids(40, seed=1)
+        visits = [(n, f"/repo{n}/files/{rev}") for n in range(40) for rev in ("tip", newest[n])]
+        visits += [
+            ((n, "readme", rev if matters else ""), f"/repo{n}/files/{rev}/readme")
+            for n in range(40)
+            for rev in (newest[n], older[n])
+        ]
+        form = forms_after(shuffled(visits))
+        return form(f"/repo5/files/{older[5]}") == form("/repo5/files/tip")
+
+    assert after(matters=False)
+    assert not after(matters=True)
+
+
 def test_a_key_may_be_neutral_beside_one_value_of_another_key():
     """``id`` does not matter with ``do=recent``; it matters without ``do``, and with ``do=diff``."""
     visits = [(page, f"/doku.php?id={page}") for page in ids(80)]
