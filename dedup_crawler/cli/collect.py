@@ -107,7 +107,6 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
 @click.option(
     "--workers", type=click.IntRange(1), default=None, help="Processes that read pages; default: one per core."
 )
-@click.option("--language", default="English", show_default=True, help="Language of pages that do not declare theirs.")
 @click.option("--labeller", default="default", show_default=True, help="default, or cosine or simhash as published.")
 @click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")
 @AS_JSON
@@ -115,7 +114,6 @@ def label(
     db: str,
     truth: Path | None,
     workers: int | None,
-    language: str,
     labeller: str,
     pair: tuple[str, str] | None,
     as_json: bool,
@@ -145,7 +143,6 @@ def label(
         report = label_store(
             store,
             n_workers=workers,
-            language=language,
             labeller=labeller,
             progress=lambda step, done: advance(step, done, len(store)),
         )

@@ -119,7 +119,6 @@ def _as_flag(option: Option) -> Callable[[Any], Any]:
 @click.option(
     "--max-pages", default=MAX_PAGES, show_default=True, help="A host with more pages is sampled by template."
 )
-@click.option("--language", default="English", show_default=True, help="Language of pages that do not declare theirs.")
 @AS_JSON
 def spark_train(
     paths: tuple[str, ...],
@@ -127,7 +126,6 @@ def spark_train(
     master: str | None,
     min_pages: int,
     max_pages: int,
-    language: str,
     as_json: bool,
 ) -> None:
     """Learn a model for each host of many recordings on Apache Spark.
@@ -149,7 +147,7 @@ def spark_train(
     inputs, problems = find_inputs(paths)
     with_progress = verbosity() >= 0 and sys.stderr.isatty()
     with spark_session(master, with_progress=with_progress) as spark:
-        report = learn_hosts(spark, inputs, models, min_pages=min_pages, max_pages=max_pages, language=language)
+        report = learn_hosts(spark, inputs, models, min_pages=min_pages, max_pages=max_pages)
     damages = [*problems, *report.damages]
     refused = [row for row in report.rows if row.refused]
     learnt = [row for row in report.rows if not row.refused]

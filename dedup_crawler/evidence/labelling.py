@@ -103,13 +103,12 @@ def label_store(
     store: PageStore,
     *,
     n_workers: int | None = None,
-    language: str = "English",
     labeller: str = "default",
     progress: Progress | None = None,
 ) -> LabelReport:
     """Read the texts of pages in *store* that have none yet, then score and cluster all pages.
 
-    *n_workers* and *language* are those of :class:`~dedup_crawler.labels.main_text.TextReader`. *labeller* is one of
+    *n_workers* is the number of processes that read pages, by default one for each core. *labeller* is one of
     :data:`LABELLERS`. *progress* is called after each batch of pages and after each step. After Ctrl-C or an error, the
     texts read so far are in the store. BadInputError or MissingExtraError as that reader and
     :func:`~dedup_crawler.labels.published.score_pairs`.
@@ -118,7 +117,7 @@ def label_store(
     cluster = labeller_of(labeller)
     skipped: list[tuple[str, str]] = []
     n_cleaned = 0
-    with TextReader(language, n_workers) as reader:
+    with TextReader(n_workers) as reader:
         read = reader.read(store.uncleaned_pages())
         while batch := list(islice(read, BATCH_PAGES)):
             store.write_texts(text for text, _ in batch)

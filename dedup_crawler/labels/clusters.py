@@ -4,7 +4,7 @@ A wrong join makes a crawler lose a page; a missed join makes it fetch a page tw
 
 1. a redirect shows the page of its target, and so do all redirects to one URL, even if it was not crawled;
 2. the same status, title and text of at least 10 words;
-3. the same except for decoration (:mod:`~dedup_crawler.labels.layout`), or except for a little boilerplate (jusText);
+3. the same except for decoration (:mod:`~dedup_crawler.labels.layout`);
 4. the same lines in another order (a list sorted differently), if the page has a title: lines of a text file have an
    order;
 5. the same content under titles that differ only in the page's name, if the content is specific enough;
@@ -60,7 +60,6 @@ EQUAL: tuple[tuple[Key, str], ...] = (
         lambda page: page.content if page.n_words >= MIN_WORDS and page.title else None,
         "the same title and text but for decoration",
     ),
-    (lambda page: page.main if page.n_words >= MIN_NEAR_WORDS else None, "the same title and main text"),
 )
 """Keys, and the reason for a join of two pages with the same status, title and key."""
 

@@ -2,14 +2,13 @@
 
 J. Pomikalek, "Removing boilerplate and duplicate content from web corpora", PhD thesis, Brno 2011 (jusText).
 
-The code of jusText classifies the paragraphs. The result is that of ``justext.justext`` (a test compares the two), in a
-third of the time: the document is cleaned in place and not in a copy, and split in one walk and not by SAX events.
+No paragraph is left out as boilerplate: of lists, tables and code (half to three quarters of the pages of many sites)
+jusText would keep nothing, and what it drops may be all that tells two pages apart. The capstone keeps it, too.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -17,14 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-import justext
 import lxml.etree
 import lxml.html
 from justext import core
-from justext.paragraph import HEADINGS_PATTERN
-from lxml_html_clean import Cleaner
 
-from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.lines import MEDIA, digest
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
@@ -34,43 +29,6 @@ MAX_MEDIA = 200
 _PIXELS = ("0", "1", "2", "0px", "1px", "2px")
 _MEDIA = ("img", "video", "audio", "source", "embed", "object")
 _LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")  # no digits: they would make several words
-_UNFOLDED = re.compile(r"[ \n]\s+|[^\S \n]\s*")  # white space that is neither one space nor one line feed
-
-# the cleaner that justext.core.preprocessor makes for each page
-_clean = Cleaner(
-    processing_instructions=False,
-    remove_unknown_tags=False,
-    safe_attrs_only=False,
-    page_structure=False,
-    annoying_tags=False,
-    frames=False,
-    meta=False,
-    links=False,
-    javascript=False,
-    style=True,
-    kill_tags=("head",),
-)
-
-# one class for all elements: lxml's own choice by tag is a call of Python for each of them, a tenth of the reading time
-_CLASSES = lxml.etree.ElementDefaultClassLookup(
-    element=lxml.html.HtmlElement,
-    comment=lxml.html.HtmlComment,
-    pi=lxml.html.HtmlProcessingInstruction,
-    entity=lxml.html.HtmlEntity,
-)
-
-LANGUAGES = {
-    "af": "Afrikaans", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian", "ca": "Catalan",
-    "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish",
-    "et": "Estonian", "eu": "Basque", "fa": "Persian", "fi": "Finnish", "fr": "French", "ga": "Irish",
-    "gl": "Galician", "he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "hy": "Armenian",
-    "id": "Indonesian", "is": "Icelandic", "it": "Italian", "ka": "Georgian", "kk": "Kazakh", "ko": "Korean",
-    "la": "Latin", "lt": "Lithuanian", "lv": "Latvian", "mk": "Macedonian", "ms": "Malay", "nb": "Norwegian_Bokmal",
-    "nl": "Dutch", "nn": "Norwegian_Nynorsk", "no": "Norwegian_Bokmal", "pl": "Polish", "pt": "Portuguese",
-    "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sq": "Albanian", "sr": "Serbian",
-    "sv": "Swedish", "sw": "Swahili", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese",
-}  # fmt: skip
-"""Code in ``<html lang>`` (ISO 639-1) -> name of jusText's list of stop words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +44,9 @@ class HtmlText:
     is_cut: bool
 
 
-def read_html(html: str, url: str, language: str | None) -> HtmlText:
-    """Parse *html*, found at *url*, with the stop words of its declared language, by default of *language*.
-
-    A line that jusText calls boilerplate starts with a tab. Without a *language* none does, which is faster. See
-    :func:`stop_words` for the names of languages.
-    """
+def read_html(html: str, url: str) -> HtmlText:
+    """Parse *html*, found at *url*."""
     parser = lxml.html.HTMLParser()
-    parser.set_element_class_lookup(_CLASSES)
     try:
         # lxml refuses a str with an XML declaration, which has no meaning in decoded text
         document = lxml.html.fromstring(_XML_DECLARATION.sub("", html), parser=parser)
@@ -102,26 +55,10 @@ def read_html(html: str, url: str, language: str | None) -> HtmlText:
     tree = document.getroottree()
     title, canonical_link = _title(tree), _canonical_link(tree, url)
     is_cut = any(_TOO_DEEP in entry.message for entry in parser.error_log)
-    shown = [(line, False) for line in (*_typed_lines(tree), *_media(tree, url))]
-    words = None if language is None else stop_words(language_of(tree) or language)
-    folded = ((" ".join(text.split()), is_main) for text, is_main in (*_paragraphs(document, words), *shown))
-    lines = (text if is_main or words is None else "\t" + text for text, is_main in folded if text)
-    return HtmlText(title, canonical_link, "\n".join(lines), is_cut)
-
-
-@functools.lru_cache(maxsize=64)
-def stop_words(language: str) -> frozenset[str]:
-    """Frequent words of a language, from the lists of jusText; BadInputError for a language without a list."""
-    known = justext.get_stoplists()
-    if language not in known:
-        raise BadInputError(f"language = {language!r} has no stop words; known: {', '.join(sorted(known))}")
-    return frozenset(justext.get_stoplist(language))
-
-
-def language_of(tree: Any) -> str | None:
-    """Name of the language that ``<html lang>`` declares; None if jusText has no stop words for it."""
-    declared = tree.getroot().get("lang") or ""
-    return LANGUAGES.get(re.split(r"[-_]", declared.strip().lower())[0])
+    shown = [*_typed_lines(tree), *_media(tree, url)]
+    paragraphs = core.ParagraphMaker.make_paragraphs(core.preprocessor(document))
+    lines = (" ".join(text.split()) for text in (*(each.text for each in paragraphs), *shown))
+    return HtmlText(title, canonical_link, "\n".join(filter(None, lines)), is_cut)
 
 
 def _title(tree: Any) -> str:
@@ -161,96 +98,3 @@ def _canonical_link(tree: Any, url: str) -> str | None:
                 return str(urljoin(url, href))
             return None
     return None
-
-
-class _Paragraph:
-    """A paragraph with what jusText asks of it to classify it."""
-
-    def __init__(self, text: str, dom_path: str, chars_count_in_links: int) -> None:
-        self.text = text
-        self.dom_path = dom_path
-        self.chars_count_in_links = chars_count_in_links
-        self.is_heading = _is_in_heading(dom_path)
-        self.heading = False
-        self.cf_class = self.class_type = ""
-
-    def __len__(self) -> int:
-        return len(self.text)
-
-    def stopwords_density(self, words: frozenset[str]) -> float:
-        """Share (0-1) of stop words among the words."""
-        its = self.text.lower().split()
-        return sum(map(words.__contains__, its)) / len(its)
-
-    def links_density(self) -> float:
-        """Share of the letters in links; more than 1 is possible."""
-        return self.chars_count_in_links / len(self.text)
-
-
-@functools.lru_cache(4096)
-def _is_in_heading(dom_path: str) -> bool:
-    return HEADINGS_PATTERN.search(dom_path) is not None
-
-
-def _split(document: Any) -> list[_Paragraph]:
-    """Split an lxml document at the elements at which jusText splits it, and at two line breaks in a row."""
-    found: list[_Paragraph] = []
-    nodes: list[str] = []  # texts of the current paragraph
-    n_in_links = 0
-    is_link = is_break = False
-    doms = [""]
-    dom = ""  # path to the element in which the current paragraph starts
-
-    def end_paragraph() -> None:
-        nonlocal nodes, n_in_links, dom
-        if nodes and (text := _folded("".join(nodes).strip())):
-            found.append(_Paragraph(text, dom, n_in_links))
-        nodes, n_in_links, dom = [], 0, doms[-1]
-
-    for event, element in lxml.etree.iterwalk(document, events=("start", "end", "pi")):
-        if event == "start":
-            tag = element.tag
-            doms.append(f"{doms[-1]}.{tag}" if doms[-1] else tag)
-            if tag in core.PARAGRAPH_TAGS or (is_break and tag == "br"):
-                end_paragraph()
-            else:
-                is_break = tag == "br"
-                if is_break:
-                    nodes.append(" ")
-                elif tag == "a":
-                    is_link = True
-            text = element.text
-        else:
-            if event == "end":
-                tag = element.tag
-                doms.pop()
-                if tag in core.PARAGRAPH_TAGS:
-                    end_paragraph()
-                elif tag == "a":
-                    is_link = False
-            text = element.tail
-        if text and not text.isspace():
-            nodes.append(_folded(text))
-            if is_link:
-                n_in_links += len(nodes[-1])
-            is_break = False
-    end_paragraph()
-    return found
-
-
-def _folded(text: str) -> str:
-    """Make each run of white space a line feed if it has a line end, and a space otherwise."""
-    return _UNFOLDED.sub(lambda run: "\n" if "\n" in run[0] or "\r" in run[0] else " ", text)
-
-
-def _paragraphs(document: Any, words: frozenset[str] | None) -> Iterator[tuple[str, bool]]:
-    """Text of each paragraph of an lxml document, which is changed, and whether jusText calls it main text.
-
-    *words* are the stop words of its language; without them nothing is main text.
-    """
-    _clean(document)
-    paragraphs = _split(document)
-    if words is not None:
-        core.classify_paragraphs(paragraphs, words)
-        core.revise_paragraph_classification(paragraphs)
-    return ((each.text, each.class_type == "good") for each in paragraphs)

@@ -68,10 +68,10 @@ _MAY_BE_CLOCK = re.compile(
 
 
 def lines_of(page: LabelledPage) -> list[str]:
-    """Lines of a page's text, without the mark for boilerplate, and with relative times masked."""
+    """Lines of a page's text, with relative times masked."""
     if not page.main_text:
         return []
-    return list(map(masked_ago, page.main_text.replace("\t", "").split("\n")))
+    return list(map(masked_ago, page.main_text.split("\n")))
 
 
 def file_digest(body: bytes) -> str | None:

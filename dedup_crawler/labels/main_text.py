@@ -1,11 +1,6 @@
 """Reads a page: its text, by which pages are compared, and its links, as evidence for referrer rules.
 
-The text has the paragraphs of jusText, one on each line, with boilerplate marked.
-
-jusText keeps long paragraphs with many stop words. Of lists, tables and code (half to three quarters of the pages of
-many sites) it keeps nothing, and what it drops may be all that tells two pages apart. So nothing is dropped here: a
-line that jusText calls boilerplate starts with a tab, and the labeller decides later what to compare.
-
+The text has the paragraphs of jusText, one on each line (:mod:`dedup_crawler.labels.html`).
 Redirects, bodies that are neither HTML nor text (images, archives), and pages over the limits below have no text.
 """
 
@@ -25,7 +20,7 @@ import lxml.etree
 import lxml.html
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.html import read_html, stop_words
+from dedup_crawler.labels.html import read_html
 from dedup_crawler.labels.lines import content_kind, decode, file_digest
 from dedup_crawler.labels.published import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
@@ -53,20 +48,17 @@ class TextReader:
     If a page crashes its worker or takes more than :data:`MAX_SECONDS`, only its own text is lost. A script needs the
     usual ``if __name__ == "__main__":``.
 
-    *language* is that of pages that do not declare theirs, for the stop words; one of ``justext.get_stoplists()``.
     *n_workers* is the number of processes, by default one for each core.
 
-    BadInputError if *n_workers* is less than 1 or the language is unknown; from :meth:`read`, if no process can be
-    started. MissingExtraError if the package simhash is not installed.
+    BadInputError if *n_workers* is less than 1; from :meth:`read`, if no process can be started.
+    MissingExtraError if the package simhash is not installed.
     """
 
-    def __init__(self, language: str = "English", n_workers: int | None = None) -> None:
-        self._language = language
+    def __init__(self, n_workers: int | None = None) -> None:
         self._n_workers = (os.cpu_count() or 1) if n_workers is None else n_workers
         if self._n_workers < 1:
             raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
-        stop_words(language)  # fail here, not in a worker
-        simhash_package()
+        simhash_package()  # fail here, not in a worker
         self._workers = Workers(self._n_workers, MAX_SECONDS, modules=[__name__])
 
     def __enter__(self) -> TextReader:
@@ -82,7 +74,7 @@ class TextReader:
         while True:
             for page in itertools.islice(upcoming, self._n_workers * _PAGES_PER_WORKER - len(waiting)):
                 # nothing is read of a redirect: on the way to a worker it would cost more than many a page
-                text = None if _is_redirect(page) else self._workers.call(clean_page, page, self._language)
+                text = None if _is_redirect(page) else self._workers.call(clean_page, page)
                 waiting.append((page, text))
             if not waiting:
                 return
@@ -96,16 +88,16 @@ class TextReader:
                 yield _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
 
 
-def clean_page(page: Page, language: str = "English", *, with_fingerprint: bool = True) -> Outcome:
+def clean_page(page: Page, *, with_fingerprint: bool = True) -> Outcome:
     """Read the text of one page; raises nothing."""
     try:
-        text, reason = _read(page, language)
+        text, reason = _read(page)
         return (replace(text, simhash=fingerprint(text.main_text)) if with_fingerprint else text), reason
     except Exception as error:  # noqa: BLE001 - one page must not end the run, whatever error a parser raises
         return _no_text(page), f"{type(error).__name__}: {error}"
 
 
-def _read(page: Page, language: str) -> Outcome:
+def _read(page: Page) -> Outcome:
     """Read a page, without its fingerprint."""
     if _is_redirect(page):
         return _no_text(page), None
@@ -118,7 +110,7 @@ def _read(page: Page, language: str) -> Outcome:
     if kind == "text":
         folded = (" ".join(line.split()) for line in decoded.splitlines())
         return PageText(page.url, "", None, "\n".join(filter(None, folded)), None, file_digest(page.content)), None
-    html = read_html(decoded, page.url, language)
+    html = read_html(decoded, page.url)
     reason = "nested too deep to be read whole" if html.is_cut else None
     return PageText(page.url, html.title, html.canonical_link, "" if html.is_cut else html.text, None), reason
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +23,6 @@ Words = npt.NDArray[np.uint16]
 
 MAX_LINES = 4_000
 """Largest number of lines of a page that is compared line by line; longer pages must be equal."""
-MAIN_SHARE = 0.8
-"""Smallest share (0-1) of a page's words in the text that jusText keeps, for that text to stand for the page."""
 TOO_MANY = 65_535
 """Number of words that a line gets if it has a number of the URL or is a picture: a change of it is never small."""
 OWN_SHARE = 0.5
@@ -46,8 +43,6 @@ class Signature:
     """Hash of the title and all lines."""
     content: int
     """Hash of the title and the lines that are not decoration."""
-    main: int | None
-    """Hash of the content that jusText keeps; None if that is not most of the page."""
     n_text_words: int
     """Number of words in all lines."""
     n_words: int
@@ -98,7 +93,7 @@ def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
     if not page.title:
         text, n = digest(page.main_text), n_words(page.main_text)
         free = address_free(page, lines)
-        return Signature(page.status, 0, text, text, None, n, n, NO_LINES, NO_WORDS, None, 0, (), free)
+        return Signature(page.status, 0, text, text, n, n, NO_LINES, NO_WORDS, None, 0, (), free)
     digests, sizes, numbers = zip(*map(_read, lines), strict=True)
     decoration = layout.decoration(page.url, lines)
     content = [place for place in range(len(lines)) if place not in decoration]
@@ -117,7 +112,6 @@ def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
         title=digest(page.title),
         text=digest_of_all(digests),
         content=digest_of_all([digests[place] for place in content]),
-        main=_main(page, digests, sizes, content, n_content_words),
         n_text_words=sum(sizes),
         n_words=n_content_words,
         lines=np.array([digests[place] for place in compared], np.uint64),
@@ -140,17 +134,6 @@ def changes(left: Signature, right: Signature) -> tuple[int, int]:
     is_changed = left.lines != right.lines  # (n,)
     words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
     return int(np.count_nonzero(is_changed)), int(words)
-
-
-def _main(
-    page: LabelledPage, digests: Sequence[int], sizes: Sequence[int], content: list[int], n_content_words: int
-) -> int | None:
-    """Hash of the content that jusText keeps; None if it drops nothing, or too much."""
-    texts = page.main_text.split("\n")
-    main = [place for place in content if not texts[place].startswith("\t")]
-    if not main or len(main) == len(texts) or sum(sizes[place] for place in main) < MAIN_SHARE * n_content_words:
-        return None
-    return digest_of_all([digests[place] for place in main])
 
 
 def _shared_lines(signatures: list[Signature]) -> frozenset[int]:

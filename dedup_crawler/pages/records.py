@@ -39,7 +39,7 @@ class PageText:
     canonical_link: str | None
     """Absolute URL of ``<link rel=canonical>``."""
     main_text: str
-    """Text of the page, one line for each paragraph, with a tab before boilerplate; may be empty."""
+    """Text of the page, one line for each paragraph; may be empty."""
     simhash: int | None
     """64-bit fingerprint of the main text, 0 <= value < 2**64; None for too little text."""
     digest: str | None = None

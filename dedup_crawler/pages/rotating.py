@@ -95,7 +95,7 @@ STEADY = RotatingText()
 
 def _hashed(text: str) -> list[int]:
     """Return the hashes of the lines of a text, between marks for its start and its end."""
-    lines = text.replace("\t", "").split("\n")
+    lines = text.split("\n")
     return [_START, *(xxhash.xxh3_64_intdigest(line.encode("utf-8", "surrogatepass")) for line in lines), _END]
 
 

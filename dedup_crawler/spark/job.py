@@ -46,7 +46,6 @@ def learn_hosts(
     *,
     min_pages: int = MIN_PAGES,
     max_pages: int = MAX_PAGES,
-    language: str = "English",
 ) -> JobReport:
     """Learn a model for each host of the pages of *inputs*.
 
@@ -82,7 +81,7 @@ def learn_hosts(
         counts.unpersist()
     n_known = sum(row is not None and not row.refused for row in rows.values())
     if plan:
-        _learn(spark, inputs, plan, to_learn, folder, language)
+        _learn(spark, inputs, plan, to_learn, folder)
     for host in to_learn:
         rows[host] = row_of(folder, host)
         if rows[host] is None:
@@ -128,12 +127,11 @@ def _learn(
     plan: Mapping[str, Shares],
     n_found: Mapping[str, int],
     folder: Path,
-    language: str,
 ) -> None:
     """Read the texts, bring those of a host together, and have each host learnt where its texts are."""
 
     def packs(number: int, source: Input) -> Iterator[Row]:
-        return packs_of(number, source, plan, language)
+        return packs_of(number, source, plan)
 
     def learn(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         host = key[0].as_py()

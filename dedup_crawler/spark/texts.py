@@ -54,12 +54,12 @@ class Text(NamedTuple):
     """Its links within the host."""
 
 
-def packs_of(number: int, source: Input, plan: Mapping[str, Shares], language: str) -> Iterator[Row]:
+def packs_of(number: int, source: Input, plan: Mapping[str, Shares]) -> Iterator[Row]:
     """Read the texts of the pages of an input that *plan* (host -> what is kept) asks for, as rows of :data:`PACKS`."""
-    return packed(texts_of(number, _wanted(source, plan), language))
+    return packed(texts_of(number, _wanted(source, plan)))
 
 
-def texts_of(number: int, wanted: Iterable[tuple[str, int, Page]], language: str) -> Iterator[tuple[str, Text]]:
+def texts_of(number: int, wanted: Iterable[tuple[str, int, Page]]) -> Iterator[tuple[str, Text]]:
     """Texts of pages, each with its host; *wanted* are host, position and page, *number* is that of their source."""
     waiting: list[tuple[str, int, Page]] = []
 
@@ -70,7 +70,7 @@ def texts_of(number: int, wanted: Iterable[tuple[str, int, Page]], language: str
 
     task = TaskContext.get()
     is_first_try = task is not None and task.attemptNumber() == 0
-    for text, reason in _read_here(pages(), language) if is_first_try else _reader(language).read(pages()):
+    for text, reason in _read_here(pages()) if is_first_try else _reader().read(pages()):
         host, position, page = waiting.pop(0)
         yield (
             host,
@@ -106,19 +106,19 @@ def _wanted(source: Input, plan: Mapping[str, Shares]) -> Iterator[tuple[str, in
             yield host, position, page
 
 
-def _read_here(pages: Iterable[Page], language: str) -> Iterator[Outcome]:
+def _read_here(pages: Iterable[Page]) -> Iterator[Outcome]:
     """Read texts in this process, which the alarm clock ends if a page takes too long."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     for page in pages:
         signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
-        found = clean_page(page, language, with_fingerprint=False)
+        found = clean_page(page, with_fingerprint=False)
         signal.setitimer(signal.ITIMER_REAL, 0)
         yield found
 
 
 @functools.cache
-def _reader(language: str) -> TextReader:
-    return TextReader(language, 1)
+def _reader() -> TextReader:
+    return TextReader(1)
 
 
 def packed(texts: Iterable[tuple[str, Text]]) -> Iterator[Row]:

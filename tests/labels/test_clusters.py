@@ -96,17 +96,6 @@ def test_short_pages_are_joined_when_equal_only() -> None:
     assert clusters(page("a", short + "\nseen 17 times"), page("b", short + "\nseen 18 times")) == [0, 1]
 
 
-def test_boilerplate_that_changes() -> None:
-    """
-    If jusText keeps most of the page, boilerplate lines may differ; if it keeps little, boilerplate may be the content
-    of the page.
-    """
-    teasers = ["\n".join(f"\tteaser {n}{m} of the day" for m in range(5)) for n in range(2)]
-
-    assert clusters(*(page(str(n), f"{LONG}\n{teaser}") for n, teaser in enumerate(teasers))) == [0, 0]
-    assert clusters(*(page(str(n), f"{TEXT}\n{teaser}") for n, teaser in enumerate(teasers))) == [0, 1]
-
-
 def test_a_site_that_names_its_pages() -> None:
     """
     With the page's name on every page the log-in form is one page, folders are told apart by their own name, and pages

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.html import read_html, stop_words
+from dedup_crawler.labels.html import read_html
 from dedup_crawler.labels.lines import decode
 
 URL = "http://site.example/dir/page"
@@ -32,8 +31,7 @@ SPACES = [" ", "\t", " \n ", "\r\n", "\u2003", "&nbsp;", "\x85"]
 
 def same_as_justext(html: str) -> None:
     theirs = justext.justext(html, justext.get_stoplist("English"))
-    lines = (("\t" if each.is_boilerplate else "") + " ".join(each.text.split()) for each in theirs)
-    assert read_html(html, URL, "English").text == "\n".join(lines)
+    assert read_html(html, URL).text == "\n".join(" ".join(each.text.split()) for each in theirs)
 
 
 @pytest.mark.parametrize("html", PAGES)
@@ -49,12 +47,12 @@ def test_tag_soup_gives_the_paragraphs_of_justext(soup: str) -> None:
 
 
 def test_what_stands_in_a_text_field_is_text_of_the_page() -> None:
-    """The source of a page in a text field may be its only content; it comes last, line by line, as boilerplate."""
+    """The source of a page in a text field may be its only content; it comes last, line by line."""
     field = "<textarea name=t>\n= Heading =\n\n * one &amp; two\n<p>markup</p></textarea>"
-    html = read_html(f"<body><form>{field}</form><p>{LONG}</p>", URL, "English")
+    html = read_html(f"<body><form>{field}</form><p>{LONG}</p>", URL)
 
-    assert html.text == f"{LONG.strip()}\n\t= Heading =\n\t* one & two\n\t<p>markup</p>"
-    assert read_html("<textarea></textarea><textarea> \n </textarea>", URL, "English").text == ""
+    assert html.text == f"{LONG.strip()}\n= Heading =\n* one & two\n<p>markup</p>"
+    assert read_html("<textarea></textarea><textarea> \n </textarea>", URL).text == ""
 
 
 def test_title_and_canonical_link() -> None:
@@ -63,7 +61,6 @@ def test_title_and_canonical_link() -> None:
         "<html><head><title>\n A  &amp; B\n</title><link rel=stylesheet href=s.css>"
         "<link rel='nofollow Canonical' href=' ../x?a=1 '></head><body>text<title>no</title></body></html>",
         URL,
-        "English",
     )
 
     assert (html.title, html.canonical_link) == ("A & B", "http://site.example/x?a=1")
@@ -72,31 +69,31 @@ def test_title_and_canonical_link() -> None:
 @pytest.mark.parametrize("href", ["", "http://[broken"])
 def test_a_broken_canonical_link_is_none(href: str) -> None:
     """An empty or invalid link counts as none."""
-    assert read_html(f"<head><link rel=canonical href='{href}'></head><p>x", URL, "English").canonical_link is None
+    assert read_html(f"<head><link rel=canonical href='{href}'></head><p>x", URL).canonical_link is None
 
 
 @pytest.mark.parametrize("html", ["", " \n ", "<!-- nothing -->", "<html></html>"])
 def test_nothing_to_read(html: str) -> None:
     """A page without content has no paragraphs, and is no error."""
-    assert read_html(html, URL, "English").text == ""
+    assert read_html(html, URL).text == ""
 
 
 def test_xml_declaration_of_a_decoded_page() -> None:
     """XHTML with a declared charset is not decoded twice."""
     html = read_html(
-        "<?xml version='1.0' encoding='iso-8859-1'?>\n<html><body><p>caf\u00e9 \u20ac</p></body></html>", URL, "English"
+        "<?xml version='1.0' encoding='iso-8859-1'?>\n<html><body><p>caf\u00e9 \u20ac</p></body></html>", URL
     )
 
-    assert html.text == "\tcaf\u00e9 \u20ac"
+    assert html.text == "caf\u00e9 \u20ac"
 
 
 def test_nesting_that_the_parser_cuts_is_noticed() -> None:
     """HTML nested 100,000 deep is read quickly and marked as cut; nested 200 deep it is complete."""
-    deep, fine = (read_html("<div>" * depth + "core", URL, "English") for depth in (100_000, 200))
+    deep, fine = (read_html("<div>" * depth + "core", URL) for depth in (100_000, 200))
 
     assert deep.is_cut
     assert not fine.is_cut
-    assert fine.text == "\tcore"
+    assert fine.text == "core"
 
 
 @pytest.mark.parametrize(
@@ -128,10 +125,3 @@ def test_charsets(body: bytes, content_type: str | None, text: str | None) -> No
 def test_no_body_is_too_odd_to_decode(body: bytes, charset: str) -> None:
     """Any bytes under any charset give a text that UTF-8 can encode."""
     decode(body, f"text/html; charset={charset}").encode()
-
-
-def test_stop_words_of_unknown_languages() -> None:
-    """The error for an unknown language names it and the known ones."""
-    assert "the" in stop_words("English")
-    with pytest.raises(BadInputError, match=r"language = 'Klingon' has no stop words; known: .*English"):
-        stop_words("Klingon")

@@ -201,27 +201,6 @@ def test_a_site_without_duplicates(tmp_path: Path, n_pages: int, body: str) -> N
     assert report.sinks == ()
 
 
-def test_a_site_in_several_languages(tmp_path: Path) -> None:
-    """The declared language decides what is prose; pages are only joined within a language."""
-    prose = {
-        "en": PROSE,
-        "de": "Das ist ein Satz, der in der Mitte des Textes steht und viele der Wörter hat, die so häufig sind. " * 3,
-        "fr": "Voici une phrase qui est dans le milieu du texte et qui a beaucoup des mots qui sont si courants. " * 3,
-        "ru": "Это предложение, которое стоит в середине текста, и в нём есть много слов, которые так часты. " * 3,
-    }
-    with PageStore(tmp_path / "crawl.db") as store:
-        for code, text in prose.items():
-            for sid in range(2):
-                html = f"<html lang={code}><title>{code}</title><p>{text}</p></html>".encode()
-                store.add(Page(f"{SITE}{code}?sid={sid}", content_type="text/html; charset=utf-8", content=html))
-        label_store(store, n_workers=1)
-
-        assert clusters(store) == [0, 0, 1, 1, 2, 2, 3, 3]
-        assert [each.main_text[:1] for each in store.labelled_pages()] == [
-            text[0] for text in prose.values() for _ in "12"
-        ]
-
-
 def test_pages_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     """A page of 20 MB and one nested 100,000 deep are skipped with URL and reason; binary data as HTML is a page."""
     binary = Page(SITE + "binary", content_type="text/html", content=b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)

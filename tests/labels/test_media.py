@@ -18,7 +18,7 @@ TEXT = f"<p>{words(200, 'gallery')}</p>"
 
 
 def words_of(html: str, url: str = URL) -> list[str]:
-    return read_html(f"<body>{html}</body>", url, None).text.splitlines()
+    return read_html(f"<body>{html}</body>", url).text.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def read(page: FetchedPage) -> LabelledPage | None:
     if _kind(page) != "html" or page.n_bytes > MAX_BYTES:
         return None
     try:
-        html = read_html(_text(page), page.url, None)
+        html = read_html(_text(page), page.url)
     except Exception:  # noqa: BLE001 - no parser error may end the crawl
         return None
     if html.is_cut:
