@@ -52,7 +52,7 @@ class _Left:
     shared: Sequence[Line]
     """Further lines that many pages of the site have; they show what is systematic, and are no difference."""
     is_named: bool
-    """True if each page prints a value that only its own URL has."""
+    """True if each page prints a word that only its own URL has."""
     says_more: bool
     """True if a page prints the value of a query name that the other URL lacks, such as "Search" for ``tab=search``."""
     n_common: int
@@ -181,7 +181,7 @@ class PageEvidence:
         return _Left(
             lines,
             differences.lines(shared, one, other) if shared else (),
-            differences.is_named(only, one, other),
+            differences.is_named(page.lines - common, beside.lines - common, one, other),
             differences.says_more(only, one, other),
             sum(map(digests.n_written, own)),
             sum(digests.n_written(line) * differences.rarity(line) for line in own),

@@ -59,15 +59,20 @@ class LineDifferences:
             for side, words in rest
         ]
 
-    def is_named(self, only: Sequence[tuple[int, int]], one: int, other: int) -> bool:
-        """Return True if each page prints a value in which the two URLs differ, in the lines that *only* it has."""
+    def is_named(self, here: frozenset[int], there: frozenset[int], one: int, other: int) -> bool:
+        """Return True if each page prints a word that only its own URL has, in the lines that only it has.
+
+        A product prints "white" and the next one "black", and a file the first digits of its revision. Such lines count
+        even if very many pages have them.
+        """
         values = self._values_of(one), self._values_of(other)
-        of_line = [(side, self.digests.words(line)) for side, line in only]
+        of_line = [(side, self.digests.words(line)) for side, lines in enumerate((here, there)) for line in lines]
         # the words of a line have no dates
         if self._times_of(one) != self._times_of(other) and len(_without_equal(of_line)) < len(of_line):
             return True
-        sides = ([words for its, words in of_line if its == side] for side in (0, 1))
-        return all(_is_printed(values[side] - values[1 - side], lines) for side, lines in enumerate(sides))
+        in_url = [frozenset().union(*its) for its in values]
+        printed = [frozenset().union(*(words for its, words in of_line if its == side)) for side in (0, 1)]
+        return all(not printed[side].isdisjoint(in_url[side] - in_url[1 - side]) for side in (0, 1))
 
     def says_more(self, only: Sequence[tuple[int, int]], one: int, other: int) -> bool:
         """Return True if an *only* line of a page prints the value of a query name that the other URL lacks."""

@@ -68,7 +68,7 @@ def cluster_pages(pages: Pages) -> Clustering:
     """Put the pages of a crawl into duplicate clusters of positions in crawl order.
 
     *pages* gives each URL once, with its text, and is called up to three times. Simhashes and old cluster numbers are
-    ignored. Memory holds a signature for each page and counts of bounded size, but no texts.
+    ignored. Memory holds a signature for each page and counts of lines, but no texts.
     """
     site = SitePages(pages)
     clustering = site.textless.clustering()

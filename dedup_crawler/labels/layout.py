@@ -23,8 +23,7 @@ import functools
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import unquote, unquote_plus
 
 from dedup_crawler.labels.lines import digest, lines_of, masked_times
@@ -44,9 +43,6 @@ SHAPE_SHARE = 0.005
 SHAPE_PAGES = 10
 """Smallest number of pages that have a line with the shape of decoration."""
 
-MAX_KEYS = 400_000
-"""Largest number of keys of a bounded counter; it takes about 50 MB with 64-bit keys."""
-
 MAX_CHOICES = 30
 """Largest number of different values of a choice; a key with more is open."""
 MIN_REPEATS = 5
@@ -56,8 +52,6 @@ MAX_ARGUMENTS = 100
 _FEW_VALUES = 3
 _NAME, _OTHER, _ADDRESS = "\0", "\1", "\3"
 _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 class SiteLayout:
@@ -89,11 +83,12 @@ class SiteLayout:
             least = NAMING_SHARE * self._n_pages
             self.naming_keys = frozenset(key for key, n in self._n_named.items() if n >= least)
         if self.naming_keys:
-            n_shapes: BoundedCounter[int] = BoundedCounter()
+            n_shapes: Counter[int] = Counter()
             for page in pages():
                 if page.title and page.main_text:
                     n_shapes.update(set(self.names(page.url).shapes_of(lines_of(page)).values()))
-            self._shapes = n_shapes.at_least(max(SHAPE_SHARE * self._n_pages, SHAPE_PAGES))
+            least = max(SHAPE_SHARE * self._n_pages, SHAPE_PAGES)
+            self._shapes = frozenset(shape for shape, n in n_shapes.items() if n >= least)
 
     def names(self, url: str) -> Names:
         """Finds the values of one URL's naming arguments; call it after :meth:`settle`."""
@@ -157,41 +152,6 @@ class Names:
 
 def _longest_first(values: Iterable[str]) -> list[str]:
     return sorted(set(values), key=lambda value: (-len(value), value))
-
-
-class BoundedCounter(Generic[Key]):
-    """Counts the frequent keys of a stream, and forgets rare ones.
-
-    J. Misra, D. Gries, "Finding repeated elements", Science of Computer Programming 2, 1982, for many elements at a
-    time. With more than *max_keys* keys, all counts are lowered by the same number, and at least half of the keys are
-    forgotten.
-
-    A count is never too high. It is too low by at most :attr:`max_error`, which is less than the share ``2 / max_keys``
-    of everything that was counted, and 0 until keys are forgotten.
-    """
-
-    def __init__(self, max_keys: int = MAX_KEYS) -> None:
-        self._max_keys = max_keys
-        self._counts: Counter[Key] = Counter()
-        self.max_error = 0
-
-    def update(self, keys: Iterable[Key] | Mapping[Key, int]) -> None:
-        """Count each of *keys* once, or as often as a mapping says."""
-        self._counts.update(keys)
-        if len(self._counts) > self._max_keys:
-            less = sorted(self._counts.values(), reverse=True)[self._max_keys // 2]
-            self._counts = Counter({key: n - less for key, n in self._counts.items() if n > less})
-            self.max_error += less
-
-    def __getitem__(self, key: Key) -> int:
-        return self._counts[key]
-
-    def __len__(self) -> int:
-        return len(self._counts)
-
-    def at_least(self, n: float) -> frozenset[Key]:
-        """All keys that were counted *n* times or more, and perhaps some with up to :attr:`max_error` less."""
-        return frozenset(key for key, count in self._counts.items() if count + self.max_error >= max(n, 1))
 
 
 @functools.lru_cache(maxsize=64)

@@ -72,6 +72,16 @@ def test_pages_that_print_the_values_of_their_urls_are_not_joined():
     assert not joined(pages)
 
 
+def test_two_colours_of_a_product_are_not_joined():
+    """They have one title and one text, but each page prints the colour that is in its own URL."""
+    pages = []
+    for number in range(60):
+        title, lines = article(number)
+        for colour in ("white", "black"):
+            pages.append(page(f"/{NAMES[number % 10]}-{number}-{colour}", title, *lines[:3], f"Colour: {colour}"))
+    assert not joined(pages)
+
+
 def test_the_reason_names_the_rule():
     """The user who asks why two pages have one label reads which URLs led to the comparison."""
     pages = blog()

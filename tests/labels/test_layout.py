@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup_crawler.labels.layout import ArgumentKinds, BoundedCounter, SiteLayout, arguments, name_forms
+from dedup_crawler.labels.layout import ArgumentKinds, SiteLayout, arguments, name_forms
 from dedup_crawler.labels.lines import lines_of
 from dedup_crawler.labels.signatures import SitePages
 from dedup_crawler.pages.records import LabelledPage
@@ -110,28 +109,3 @@ def test_spellings() -> None:
     """A name may be written as a path; single characters do not count as names."""
     assert name_forms("a:b") == {"a:b", "a/b"}
     assert name_forms("7") == set()
-
-
-@given(st.lists(st.lists(st.integers(0, 40), max_size=8), max_size=40))
-def test_counts_are_never_too_high(batches: list[list[int]]) -> None:
-    """With ten counters, no count is too high, nor too low by more than the error."""
-    counter: BoundedCounter[int] = BoundedCounter(max_keys=10)
-    true: Counter[int] = Counter()
-    for batch in batches:
-        counter.update(batch)
-        true.update(batch)
-
-        assert len(counter) <= 10
-    for key, n in true.items():
-        assert n - counter.max_error <= counter[key] <= n
-    assert {key for key, n in true.items() if n > counter.max_error} <= counter.at_least(1)
-
-
-def test_what_is_frequent_survives_a_flood() -> None:
-    """A key with a tenth of a million items keeps its count within a percent, in a hundredth of the memory."""
-    counter: BoundedCounter[int] = BoundedCounter(max_keys=1_000)
-    for start in range(0, 100_000, 10):
-        counter.update([-1, *range(start, start + 10)])
-
-    assert counter[-1] >= 9_000
-    assert counter.at_least(9_500) == {-1}

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from urllib.parse import urlsplit
 
-from dedup_crawler.labels.layout import BoundedCounter
 from dedup_crawler.live.collecting.response_page import FetchedPage, compress, decompress
 from dedup_crawler.live.exploration.shown_text import MAX_BYTES, page_signature
 
@@ -130,7 +129,7 @@ class SiteFreeze:
     def __init__(self) -> None:
         self._window: OrderedDict[bytes, WatchedPage] = OrderedDict()  # form -> its page, the latest last
         self._n_in_window: Counter[int] = Counter()  # signature -> number of pages that were read
-        self._before: BoundedCounter[int] = BoundedCounter(MAX_SIGNATURES)
+        self._before: Counter[int] = Counter()
         self._n_before = 0
         self._n_seen = 0
         self._walls: OrderedDict[int, None] = OrderedDict()
@@ -189,7 +188,9 @@ class SiteFreeze:
                 self._note_kind(old)
             self._leave(first)
             if is_sampled and old.signature not in self._walls and not self._really_shows(old):
-                self._before.update([old.signature])
+                self._before[old.signature] += 1
+                if len(self._before) > MAX_SIGNATURES:
+                    self._before = Counter(dict(self._before.most_common(MAX_SIGNATURES // 2)))
                 self._n_before += 1
         if self.is_frozen:
             self._read(page)
