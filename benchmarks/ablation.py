@@ -131,6 +131,10 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "unknown query names do not matter": ((site_rules.HostLinks, "why_left_alone", _only_by_order),),
     "any value, however few were seen": ((contexts, "FEW_VALUES", 0),),
+    "a few values are believed together": (
+        (ContextSearch, "_believed_alone", lambda self, chosen: range(len(self._trials.gone_values))),
+    ),
+    "one value for each group is enough": ((ContextSearch, "_is_one_for_each", lambda self, key, chosen: False),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),

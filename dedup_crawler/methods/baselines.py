@@ -31,6 +31,9 @@ class _Baseline(Canonicalizer):
     def _explain(self, url: str, form: str) -> Explanation:
         return Explanation(url, form, f"{self.name}: {self._reason}")
 
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        return {self.name: KnownRule(f"{self.name}: {self._reason}")}
+
 
 class KeepAll(_Baseline):
     """The URL's own normal form."""

@@ -77,8 +77,10 @@ def test_two_colours_of_a_product_are_not_joined():
     pages = []
     for number in range(60):
         title, lines = article(number)
-        for colour in ("white", "black"):
-            pages.append(page(f"/{NAMES[number % 10]}-{number}-{colour}", title, *lines[:3], f"Colour: {colour}"))
+        pages += [
+            page(f"/{NAMES[number % 10]}-{number}-{colour}", title, *lines[:3], f"Colour: {colour}")
+            for colour in ("white", "black")
+        ]
     assert not joined(pages)
 
 
