@@ -53,7 +53,7 @@ def commands(work: Path, place: Path) -> list[list[str]]:
         ["report", *model, *db, "--output", str(place)],
         ["train", "verified", *db, "--model", str(place)],
         ["mine-log", str(work / "access.log"), "--host", "a.example", "--model", str(place)],
-        ["import", str(work / "access.log"), "--db", str(place)],
+        ["import", str(work / "access.log"), "--host", "forum.example", "--db", str(place)],
     ]
 
 

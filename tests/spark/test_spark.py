@@ -263,7 +263,7 @@ def test_a_page_that_kills_its_process_costs_one_try(spark, tmp_path):
 
         texts.clean_page = kill
         try:
-            yield from texts.packs_of(number, source, {"killer.example": {}}, "English")
+            yield from texts.packs_of(number, source, {"killer.example": {}})
         finally:
             texts.clean_page = clean
 
@@ -281,7 +281,7 @@ def test_a_page_that_never_ends_ends_the_first_try():
     pytest.importorskip("pyspark")
     code = (
         "import time; from dedup_crawler.spark import texts; texts.MAX_SECONDS = 0.1; "
-        "texts.clean_page = lambda *_, **__: time.sleep(60); list(texts._read_here(['page'], 'English'))"
+        "texts.clean_page = lambda *_, **__: time.sleep(60); list(texts._read_here(['page']))"
     )
     assert run(code=code).returncode == -signal.SIGALRM
 

@@ -79,7 +79,7 @@ def test_two_conditions_may_be_needed():
     """Neutral under one path beside one value of another key, and nowhere else."""
 
     def both(kind, do, same):
-        return [(page, f"{url}&do={do}") for page, url in visits_of(kind, 40, same=same)]
+        return [(page, f"{url}&do={do}") for page, url in visits_of(kind, 40, same=same, ids=3)]
 
     visits = both("a", "list", same=True)
     visits += [((page, "x"), url) for page, url in both("a", "edit", same=False) + both("b", "list", same=False)]
