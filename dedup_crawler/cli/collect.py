@@ -71,13 +71,12 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     Example: dedup-crawler import crawl.warc.gz --db crawl.db
     Example: dedup-crawler import items.csv --field url=link --field content=page_html --db crawl.db
     """  # noqa: D301 - click reads the control character
-    from dedup_crawler.pages.imports import import_files, sources_of
+    from dedup_crawler.pages.imports import import_sources, sources_of
     from dedup_crawler.pages.store import PageStore
 
-    names = read_names(fields, "--field")
-    sources_of(paths, names, host)  # a wrong file leaves no empty database behind
+    sources = sources_of(paths, read_names(fields, "--field"), host)  # a wrong file leaves no empty database behind
     with PageStore(db) as store, progress("import") as advance:
-        report = import_files(paths, store, advance, fields=names, host=host)
+        report = import_sources(sources, store, advance)
     damages = [f"{record.path}, offset {record.offset}: {record.reason}" for record in report.damages.records]
     print_first(warn, damages, _SHOWN, lambda n: f"and {n} more places that could not be read", report.damages.n)
     if as_json:

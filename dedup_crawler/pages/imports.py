@@ -94,7 +94,13 @@ def import_files(
     BadInputError if a file is missing or of an unknown kind; nothing is read then. StoreError if the store cannot be
     written.
     """
-    sources = sources_of(paths, fields, host)  # check names and files before anything is read
+    return import_sources(sources_of(paths, fields, host), store, progress)
+
+
+def import_sources(
+    sources: Sequence[Source], store: PageStore, progress: Callable[[str, int, int], None] | None = None
+) -> ImportReport:
+    """Read the pages of files whose kinds are known; the rest as :func:`import_files`."""
     report = ImportReport()
     for source in sources:
         _import_file(source, store, report, progress)
