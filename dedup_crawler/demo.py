@@ -132,8 +132,8 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
     )
 
 
-def outcome_table(outcome: CrawlOutcome) -> Table:
-    """Return the pages needed, fetched and lost, as a table."""
+def demo_tables(outcome: CrawlOutcome, seconds: Mapping[str, float]) -> tuple[Table, Table]:
+    """Return the pages needed, fetched and lost, and the seconds of each step."""
     counts = {
         "pages needed (not shown by the first part)": outcome.n_needed,
         "fetched without the filter": outcome.n_urls,
@@ -141,12 +141,11 @@ def outcome_table(outcome: CrawlOutcome) -> Table:
         "saved": f"{outcome.n_urls - outcome.n_fetched} of {outcome.n_avoidable} avoidable",
         "pages lost, by the recorded truth": outcome.n_lost,
     }
-    return _table("the crawl after learning", ("what", "count"), counts)
-
-
-def time_table(seconds: Mapping[str, float]) -> Table:
-    """Return the seconds of each step, as a table."""
-    return _table("time", ("step", "seconds"), {title: f"{taken:.1f}" for title, taken in seconds.items()})
+    times = {title: f"{taken:.1f}" for title, taken in seconds.items()}
+    return (
+        _table("the crawl after learning", ("what", "count"), counts),
+        _table("time", ("step", "seconds"), times),
+    )
 
 
 def _table(title: str, columns: tuple[str, str], rows: Mapping[str, object]) -> Table:

@@ -22,8 +22,8 @@ from dedup_crawler.report.crawl_facts import (
     crawl_facts,
     examples_of,
     first_shown,
+    leave_most,
     pattern_tree,
-    shown_patterns,
     tokens_of,
 )
 from dedup_crawler.report.drops import Progress, live_facts
@@ -119,7 +119,8 @@ class _Crawl:
         wanted = {page for page, _ in facts.largest}
         if facts.n_judged:
             pages = self.told("patterns", self._store.page_facts(with_sizes=True))
-            tree = shown_patterns(pattern_tree(pages, self._page_of, Templater.learn(counts, deep=True)))
+            tree = pattern_tree(pages, self._page_of, Templater.learn(counts, deep=True))
+            leave_most(tree)
             wanted.update(page for _, page in examples_of(tree))
         if self._truth and (found := {page.url: page.cluster for page in self._pages() if page.cluster is not None}):
             quality = label_quality(found, self._truth)
