@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.labels.joins import TextlessJoins
+from dedup_crawler.labels.joins import cluster_without_text
 from dedup_crawler.labels.layout import Argument, Pages, SiteLayout, address_free
 from dedup_crawler.labels.lines import MEDIA, digest, digest_of_all, lines_of, n_words, numbers_of
 from dedup_crawler.pages.records import LabelledPage
@@ -65,10 +66,14 @@ class SitePages:
     """Signatures of the pages with text, and the lines that pages of one kind share."""
 
     def __init__(self, pages: Pages) -> None:
-        self.textless, self.layout = TextlessJoins(), SiteLayout()
-        for page in pages():
-            self.textless.see(page)
-            self.layout.see(page)
+        self.layout = SiteLayout()
+
+        def seen() -> Iterator[LabelledPage]:
+            for page in pages():
+                self.layout.see(page)
+                yield page
+
+        self.textless, self.positions = cluster_without_text(seen())
         self.layout.settle(pages)
         self.signatures = {
             position: signature_of(page, self.layout) for position, page in enumerate(pages()) if page.main_text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dedup_crawler.labels.clusters import MIN_CONTENTS, cluster_pages
 from dedup_crawler.labels.layout import address_free
 from dedup_crawler.labels.lines import lines_of
@@ -84,14 +86,18 @@ def test_users_with_two_addresses() -> None:
 def test_other_hosts_are_other_sites() -> None:
     """The same addresses on another host prove nothing for this one."""
     pages = two_folders(MIN_CONTENTS)
-    elsewhere = [
-        LabelledPage(
-            each.url.replace(SITE, "http://other.example/"), None, 200, None, each.title, each.main_text, None, None
-        )
-        for each in pages[MIN_CONTENTS:]
-    ]
+    elsewhere = [replace(each, url=each.url.replace(SITE, "http://other.example/")) for each in pages[MIN_CONTENTS:]]
 
     assert n_clusters(pages[:MIN_CONTENTS] + elsewhere) == 2 * MIN_CONTENTS
+
+
+def test_two_hosts_with_the_same_folders() -> None:
+    """Two hosts, such as with and without ``www``, have the same two folders: neither hinders the other."""
+    pages = two_folders(MIN_CONTENTS)
+    elsewhere = [replace(each, url=each.url.replace(SITE, "http://other.example/")) for each in pages]
+
+    assert n_clusters(pages) == MIN_CONTENTS
+    assert n_clusters(pages + elsewhere) == n_clusters(pages)
 
 
 def free(each: LabelledPage) -> int | None:
