@@ -48,14 +48,10 @@ def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) ->
     for path in (_RECORDING, _TRUTH):
         if not path.is_file():
             raise BadInputError(f"the demo needs {path}: run it in a clone of the repository.")
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        return _run(folder, first_pages, method, say)
-    with tempfile.TemporaryDirectory(prefix="dedup-demo-") as temporary:
-        return _run(Path(temporary), first_pages, method, say)
-
-
-def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[CrawlOutcome, dict[str, float]]:
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="dedup-demo-") as temporary:
+            return run_demo(Path(temporary), first_pages=first_pages, method=method, say=say)
+    folder.mkdir(parents=True, exist_ok=True)
     seconds: dict[str, float] = {}
 
     @contextmanager

@@ -126,13 +126,15 @@ def report(
 
     Example: dedup-crawler report --db crawl.db --model models/forum --dropped drops.jsonl
     """
-    from dedup_crawler.report.making import ReportInput, make_report
+    from dedup_crawler.report.making import make_report
 
     others = (*models, *filter(None, (dropped, truth, comparison)))
     if db is None and (not others or Path("crawl.db").exists()):
         db = "crawl.db"
     with progress("report") as advance:
-        facts = make_report(ReportInput(db, models, dropped, truth, comparison), output, advance)
+        facts = make_report(
+            output, db=db, models=models, dropped=dropped, truth=truth, comparison=comparison, progress=advance
+        )
     n_bytes = output.stat().st_size
     if as_json:
         counts = {} if facts is None else {"urls": facts.n_urls, "pages": facts.n_pages, "repeats": facts.n_repeats}

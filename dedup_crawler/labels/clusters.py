@@ -219,7 +219,7 @@ def _proposed_folders(positions: Mapping[str, int], signatures: Mapping[int, Sig
                 contents[old, new, origin].add(signature.address_free)
         others.append(url)
     enough = [(-len(its), *folders) for folders, its in contents.items() if len(its) >= MIN_CONTENTS // 2]
-    return [folders for _, *folders in sorted(enough)[:MAX_FOLDERS]]
+    return [(old, new, origin) for _, old, new, origin in sorted(enough)[:MAX_FOLDERS]]
 
 
 def _content_of(signature: Signature) -> tuple[int, ...]:

@@ -184,12 +184,11 @@ def pattern_tree(pages: Iterable[PageFacts], page_of: PageOf, templater: Templat
         node = root
         _count(node, facts, is_repeat)
         for label in _labels(facts.url, templater):
+            if label not in node.children and n_nodes >= _MAX_NODES:
+                label = _OTHERS
             if label not in node.children:
-                if n_nodes >= _MAX_NODES:
-                    label = _OTHERS
-                if label not in node.children:
-                    n_nodes += 1
-                    node.children[label] = Pattern(label)
+                n_nodes += 1
+                node.children[label] = Pattern(label)
             node = node.children[label]
             _count(node, facts, is_repeat)
             if label == _OTHERS:

@@ -166,19 +166,11 @@ def test_of_a_suspected_rule_more_is_shown(tmp_path):
 
 
 def test_evidence_alone_is_shown_too(tmp_path):
-    """Without a file of drops nothing is estimated, but the explorations are shown."""
-    found = read(None, [evidence(tmp_path / "model", aa=(5, 1, False))])
+    """Without a file of drops nothing is estimated, but the explorations are shown; a model may have none yet."""
+    found = read(None, [evidence(tmp_path / "model", aa=(5, 1, False)), tmp_path / "new"])
 
-    assert found.drops is None
-    assert found.lost is None
+    assert (found.drops, found.lost, found.trouble) == (None, None, [])
     assert [(rule.sentence, rule.counts) for rule in found.rules] == [("drop `sid`", RuleCounts(5, 1, False))]
-
-
-def test_a_model_without_evidence_is_no_trouble(tmp_path):
-    """No crawl has run with it yet."""
-    found = read(None, [tmp_path / "model"])
-
-    assert (found.n_explored, found.rules, found.trouble) == (0, [], [])
 
 
 def test_damaged_evidence_is_said_and_the_rest_is_told(tmp_path):

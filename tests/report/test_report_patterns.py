@@ -87,9 +87,9 @@ URLS = st.lists(
 
 @given(URLS)
 def test_a_branch_is_the_sum_of_what_is_below_it(visits):
-    """Law: URLs and repeats of a branch are its own plus those of its children; the root has all."""
+    """Law: URLs and repeats of a branch are its own plus those of its children; the root has all with a cluster."""
     pages = [facts(f"{host}/{'/'.join(parts)}{query}", page) for host, parts, query, page in visits]
-    root = tree_of(pages)
+    root = tree_of([*pages, facts(f"{HOST}/unlabelled", None)])
 
     assert root.n_urls == len(pages)
     assert root.n_repeats == len(pages) - len({each.cluster for each in pages})
@@ -145,11 +145,6 @@ def test_very_many_hosts_share_a_branch():
     root = shown_tree_of([facts(f"http://host{n}.example/x", n) for n in range(3000)])
 
     assert [child.label for child in root.children.values()] == ["(hosts with few URLs)/x"]
-
-
-def test_what_nobody_knows_is_left_out():
-    """A URL without a cluster is in no branch."""
-    assert tree_of([facts(f"{HOST}/a", None), facts(f"{HOST}/b", 1)]).n_urls == 1
 
 
 def test_the_site_at_a_glance_counts_what_the_crawl_holds():
