@@ -16,6 +16,7 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ MAX_DISTANCE = 3
 MIN_WORDS = 30
 """Smallest number of words of a text with a fingerprint: in a shorter text, one changed word changes too many bits."""
 _MAX_LENGTH = 80  # letters of the longest word of a text whose words are remembered
-
+_BATCH_TEXTS = 500
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.ERROR)  # the package simhash warns about each fingerprint with many similar ones
 
@@ -69,6 +70,7 @@ class CountedPages(NamedTuple):
 def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
     """Count the words of pages without keeping the texts; MissingExtraError if scikit-learn is not installed."""
     try:
+        from scipy.sparse import vstack
         from sklearn.feature_extraction.text import HashingVectorizer
     except ImportError:
         raise MissingExtraError("Scoring pages by cosine", "scikit-learn", "learn") from None
@@ -89,8 +91,11 @@ def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
             if page.referrer is not None and page.main_text:
                 members_of[page.referrer].append(index)
 
-    # counts lower-case words of two or more characters
-    rows = HashingVectorizer(alternate_sign=False, dtype=np.float32).transform(new_texts())
+    vectorizer = HashingVectorizer(alternate_sign=False, dtype=np.float32)  # lower-case words of two or more characters
+    waiting, blocks = new_texts(), []
+    while batch := [*islice(waiting, _BATCH_TEXTS)]:  # each occurrence of a word takes memory until its batch is done
+        blocks.append(vectorizer.transform(batch))
+    rows = vstack(blocks, "csr")
     for referrer, members in members_of.items():
         parent = position.get(referrer)
         if parent is not None and texts[parent]:
