@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+import numpy as np
+
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
 from dedup_crawler.labels.lines import (
@@ -32,7 +34,7 @@ from dedup_crawler.labels.lines import (
     digest_of_all,
     is_reordered,
 )
-from dedup_crawler.labels.signatures import Signature, SitePages, changes
+from dedup_crawler.labels.signatures import Signature, SitePages
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.templates import different_starts
 
@@ -168,8 +170,10 @@ def is_near(left: Signature, right: Signature) -> bool:
     """
     if len(left.lines) != len(right.lines):
         return False
-    n_lines, n_words = changes(left, right)
-    return n_lines <= MAX_CHANGED_LINES and n_words <= MAX_CHANGED_SHARE * (left.n_words + right.n_words) / 2
+    is_changed = left.lines != right.lines  # (n,)
+    n_words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
+    most = MAX_CHANGED_SHARE * (left.n_words + right.n_words) / 2
+    return bool(np.count_nonzero(is_changed) <= MAX_CHANGED_LINES and n_words <= most)
 
 
 def _join_folders(clustering: Clustering, positions: Mapping[str, int], signatures: Mapping[int, Signature]) -> None:

@@ -134,13 +134,6 @@ def _read(line: str) -> tuple[int, int, frozenset[str]]:
     return digest(line), n_words(line), numbers_of(line)
 
 
-def changes(left: Signature, right: Signature) -> tuple[int, int]:
-    """Number of lines that differ between two pages of equal length, and their number of words on both sides."""
-    is_changed = left.lines != right.lines  # (n,)
-    words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
-    return int(np.count_nonzero(is_changed)), int(words)
-
-
 def _shared_lines(signatures: list[Signature]) -> frozenset[int]:
     """Lines on more than half of these pages."""
     lines, n_pages = np.unique(np.concatenate([np.unique(each.lines) for each in signatures]), return_counts=True)

@@ -38,7 +38,6 @@ class Example:
     owner: str | None
     """The URL that was fetched instead; None for a covered URL."""
     reason: str
-    """Reason of the model."""
 
 
 @dataclass
@@ -88,7 +87,6 @@ class ModelFacts:
     """Name of the model's folder."""
     model: Canonicalizer
     summary: str
-    """Summary of the method."""
     hosts: Sequence[str]
     """The first hosts, sorted."""
     is_own_crawl: bool

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from command_line import run, told
+from dedup_crawler import __version__
 from dedup_crawler.cli import main
 from dedup_crawler.methods import METHODS, make_method
 from dedup_crawler.pages.store import PageStore
@@ -51,13 +52,6 @@ def test_labels_are_judged_by_a_truth(work):
     assert (found["pages"], found["clusters"], found["duplicates"]) == (240, 120, 120)
     assert found["quality"]["bcubed_precision"] == 1.0
     assert found["quality"]["bcubed_recall"] == 1.0
-
-
-def test_importing_twice_changes_nothing(work):
-    """The second import reports that everything is known."""
-    again = json.loads(run("import", work / "pages.jsonl", "--db", work / "crawl.db", "--json").stdout)
-
-    assert again["new"] == 0
 
 
 def test_canonicalizes_arguments_and_lines(work):
@@ -112,11 +106,12 @@ def test_a_failed_import_makes_no_database(tmp_path):
 
 @pytest.mark.parametrize("command", sorted(main.commands))
 def test_every_command_has_help_with_an_example(command):
-    """--help shows how the command is called."""
+    """--help shows how the command is called; --version tells the version of the package."""
     result = run(command, "--help")
 
     assert result.exit_code == 0
     assert f"Example: dedup-crawler {command}" in " ".join(result.stdout.split())
+    assert __version__ in run("--version").stdout
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -188,13 +183,6 @@ def test_an_interrupted_training_leaves_no_half_model(work):
     assert told == ["dedup-crawler: interrupted; what was finished is kept, run the command again to go on."]
     assert {path.name: path.read_bytes() for path in model.iterdir()} == before
     assert [path for path in work.iterdir() if path.name.startswith(".")] == []
-
-
-def test_prints_its_version():
-    """The version of the package."""
-    from dedup_crawler import __version__
-
-    assert __version__ in run("--version").stdout
 
 
 @pytest.fixture(scope="module")
