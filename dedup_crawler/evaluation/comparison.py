@@ -227,10 +227,10 @@ def _over_sites(
 
 
 def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.MARKDOWN)
-    table.add_column("method", no_wrap=True)
-    for column in _COLUMNS:
-        table.add_column(column.name, justify="right", no_wrap=True)
+    table = Table("method", title=title, title_justify="left", box=box.MARKDOWN)
+    for column in COLUMNS:
+        table.add_column(column, justify="right", no_wrap=True)
+    table.columns[0].no_wrap = True
     return table
 
 

@@ -40,14 +40,10 @@ class Alphabet:
         self._unknown = 0 if is_faulty else UNKNOWN
 
     @classmethod
-    def of(cls, sequences: Iterable[Sequence[str]], max_length: int, *, is_faulty: bool = False) -> Alphabet:
+    def of(cls, sequences: Sequence[Sequence[str]], max_length: int, *, is_faulty: bool = False) -> Alphabet:
         """All symbols of *sequences*, sorted, and the length of the longest, at most *max_length*."""
-        seen: set[str] = set()
-        longest = 1
-        for sequence in sequences:
-            seen.update(sequence)
-            longest = max(longest, len(sequence))
-        return cls(sorted(seen), min(longest, max_length), is_faulty=is_faulty)
+        symbols = sorted({symbol for sequence in sequences for symbol in sequence})
+        return cls(symbols, min(max(1, *map(len, sequences)), max_length), is_faulty=is_faulty)
 
     def numbers(self, symbols: Iterable[str]) -> list[int]:
         """Number of each of *symbols*."""
@@ -57,15 +53,12 @@ class Alphabet:
         """Numbers of *sequences*: (len(sequences), length) int64, padded at the end."""
         rows = np.zeros((len(sequences), self.length), dtype=np.int64)
         for row, sequence in zip(rows, sequences, strict=True):
-            numbers = self._cut(self.numbers(sequence))
+            numbers = self.numbers(sequence)
+            if (n_over := len(numbers) - self.length) > 0:
+                head = (self.length + 1) // 2
+                del numbers[head : head + n_over]
             row[: len(numbers)] = numbers
         return rows
-
-    def _cut(self, numbers: list[int]) -> list[int]:
-        if len(numbers) <= self.length:
-            return numbers
-        head = (self.length + 1) // 2
-        return numbers[:head] + numbers[len(numbers) - (self.length - head) :]
 
 
 def read_alphabet(table: JsonValue, *, is_faulty: bool) -> Alphabet:

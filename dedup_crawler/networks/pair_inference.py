@@ -8,7 +8,6 @@ Axes: U URLs, P pairs, T positions, C characters, H hidden units, F agreements, 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -41,9 +40,8 @@ class NumpyPaperSiamese:
     def encode(self, rows: Array) -> Array:
         """Encode URLs: (U, T) -> (U, K), at each position the half for a left URL and the half for a right one."""
         states = self._lstm.states(rows)  # (U, T, H)
-        said = (states @ self._read + self._read_bias) @ self._halves  # (U, T, 2H)
-        encoded: Array = said.reshape(len(said), -1)
-        return encoded
+        said: Array = (states @ self._read + self._read_bias) @ self._halves  # (U, T, 2H)
+        return said.reshape(len(said), -1)
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:
         """Probability (P,) that the URLs with the encodings *left* and *right* (P, K) show the same page."""
@@ -95,7 +93,7 @@ class Committee:
         sizes = [network.encoding_size for network in networks]
         self._ends = np.cumsum(sizes)[:-1]
         self._max_kept = _MAX_BYTES // (4 * sum(sizes))
-        self._kept: OrderedDict[str, Array] = OrderedDict()
+        self._kept: dict[str, Array] = {}
 
     def encoded(self, urls: Iterable[str]) -> dict[str, Array]:
         """URL -> its encodings by all members, side by side (K,)."""
@@ -109,7 +107,7 @@ class Committee:
             found.update(zip(batch, encodings, strict=True))
         self._kept.update(found)
         while len(self._kept) > self._max_kept:
-            self._kept.popitem(last=False)
+            del self._kept[next(iter(self._kept))]
         return found
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:

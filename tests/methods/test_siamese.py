@@ -136,7 +136,7 @@ def test_a_crawl_asks_the_network_without_torch(crawled, tmp_path):
 
 def test_weights_of_another_network_are_refused(cured, tmp_path):
     """A file with wrong shapes is one clear error."""
-    description, files = read_model(cured.save(tmp_path / "model"), "siamese")
+    description, files = read_model(cured.save(tmp_path / "model"))
 
     with pytest.raises(DamagedModelError, match=r"weights\.safetensors"):
         type(cured).from_files({**description, "options": {**description["options"], "preset": "paper"}}, files)

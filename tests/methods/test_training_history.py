@@ -131,9 +131,7 @@ def test_nothing_to_learn_from_is_no_history():
 
 def test_a_model_of_before_is_read_without_one(tmp_path):
     """A folder without the file is valid: it is from an earlier version."""
-    description, files = read_model(
-        make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"), "random-forest"
-    )
+    description, files = read_model(make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"))
     tables = {name: table for name, table in files.tables.items() if name != FILE}
 
     loaded = type(make_method("random-forest")).from_files(description, ModelFiles(tables))
@@ -161,9 +159,7 @@ def test_a_damaged_history_is_one_clear_error(value, tmp_path):
     """An invalid history gives an error that names the file, also when a model is loaded."""
     with pytest.raises(BadInputError, match=r"training\.json"):
         history_from_json(JsonValue(value, FILE))
-    description, files = read_model(
-        make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"), "random-forest"
-    )
+    description, files = read_model(make_method("random-forest").fit_pairs(PAIRS).save(tmp_path / "model"))
     with pytest.raises(DamagedModelError, match=r"training\.json"):
         type(make_method("random-forest")).from_files(description, ModelFiles({**files.tables, FILE: value}))
 

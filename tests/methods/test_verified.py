@@ -1,17 +1,15 @@
 """Our own method as a whole: what it learns, explains, saves and refuses."""
 
-import json
 import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
+from dedup_crawler.errors import BadInputError, NotFittedError
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evaluation.simulated_crawl import crawl_on, replay
 from dedup_crawler.methods import Referrer, load_model, make_method
-from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.urls.normal import normal_form
 from planted_forum import HOST, LinkedCrawl, forum
@@ -201,44 +199,6 @@ def test_a_saved_model_says_the_same(name, request, tmp_path):
         assert loaded.explain(url, on_topic) == method.explain(url, on_topic)
 
 
-@pytest.mark.parametrize("file", ["links.json", "rules.json"])
-@pytest.mark.parametrize("damage", ["missing", "altered"])
-def test_a_damaged_folder_is_one_clear_line(sessions, tmp_path, file, damage):
-    """The file is named."""
-    folder = sessions.save(tmp_path / "model")
-    if damage == "missing":
-        (folder / file).unlink()
-    else:
-        (folder / file).write_text("[]")
-
-    with pytest.raises(DamagedModelError, match=file) as error:
-        load_model(folder)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("file", "contents"),
-    [
-        ("links.json", {}),
-        ("links.json", []),
-        ("links.json", None),
-        ("links.json", {"forum.example": {}}),
-        ("links.json", {"forum.example": []}),
-        ("links.json", {"other.example": {}}),
-        ("rules.json", {}),
-        ("rules.json", [{"host": "forum.example", "transformation": {"query[a]": "dropp"}}]),
-    ],
-)
-def test_files_that_say_something_else_are_damaged_too(sessions, tmp_path, file, contents):
-    """Even with right digests it is found when the model is loaded, not during a crawl."""
-    description = json.loads((sessions.save(tmp_path / "model") / "model.json").read_text())
-    tables = {**sessions._tables(), file: contents}
-
-    with pytest.raises(DamagedModelError, match=r"Train again\.") as error:
-        Verified.from_files(description, ModelFiles(tables))
-    assert "\n" not in str(error.value)
-
-
 def test_an_unknown_risk():
     """The error names the value and those that are known."""
     with pytest.raises(BadInputError, match=r"risk = 'bold' is not known; choose one of safe, balanced, eager\."):
@@ -328,12 +288,8 @@ def test_a_recorded_site_loses_hardly_anything(site, saved):
     numbers = {page: number for number, page in enumerate(dict.fromkeys(pages))}
     n = round(0.75 * len(urls))
     method = Verified().fit(urls[:n], [numbers[page] for page in pages[:n]])
-    outcome = replay(
-        method.canonicalize_many(urls[n:]),
-        pages[n:],
-        seen_forms=set(method.canonicalize_many(urls[:n])),
-        seen_clusters=set(pages[:n]),
-    )
+    no_links = [None] * (len(urls) - n)
+    outcome = crawl_on(method, urls[n:], no_links, pages[n:], crawled_urls=urls[:n], crawled_clusters=set(pages[:n]))
 
     assert outcome.n_lost <= 0.003 * outcome.n_needed
     assert outcome.saved >= saved

@@ -124,29 +124,23 @@ class Siamese(PairClassifier):
     def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, Array]:
         """Train one network and return its weights; its learning curves are appended to *curves*."""
         try:
-            from dedup_crawler.networks.siamese_network import (
-                CuredSiamese,
-                PairRecipe,
-                PairRows,
-                PaperSiamese,
-                train_pairs,
-            )
+            from dedup_crawler.networks import siamese_network as networks
         except ImportError as error:
             raise MissingExtraError("training siamese", "torch", "train") from error
         reader, alphabet = self.reader_, self.reader_.alphabet
         options = {**_PRESETS[self.preset], "hidden": self._option("hidden"), "epochs": self._option("epochs")}
         del options["members"]
-        recipe = PairRecipe(**options, hidden_symbols=reader.hidden_symbols)
+        recipe = networks.PairRecipe(**options, hidden_symbols=reader.hidden_symbols)
         places: dict[str, int] = {}
         left = np.array([places.setdefault(pair.left, len(places)) for pair in pairs], dtype=np.int64)
         right = np.array([places.setdefault(pair.right, len(places)) for pair in pairs], dtype=np.int64)
-        fit = train_pairs(
+        fit = networks.train_pairs(
             lambda: (
-                CuredSiamese(alphabet.size, reader.n_agreements, recipe.hidden, recipe.embedding)
+                networks.CuredSiamese(alphabet.size, reader.n_agreements, recipe.hidden, recipe.embedding)
                 if self._is_cured
-                else PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
+                else networks.PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
             ),
-            PairRows(reader.rows(list(places)), left, right, reader.agreement([pair[:2] for pair in pairs])),
+            networks.PairRows(reader.rows(list(places)), left, right, reader.agreement([pair[:2] for pair in pairs])),
             np.array([pair.is_duplicate for pair in pairs], dtype=np.int64),
             recipe,
             seed=self.seed + 1_000 * member,
@@ -183,27 +177,29 @@ class Siamese(PairClassifier):
         self._wake()
 
     def _wake(self) -> None:
-        """Load the weights into numpy networks, with an empty memory of encodings."""
-        reader, alphabet = self.reader_, self.reader_.alphabet
+        """Load the weights into numpy networks."""
+        reader, size = self.reader_, self.reader_.alphabet.size
         members: dict[str, dict[str, Array]] = defaultdict(dict)
         for name, array in sorted(load_weights(self.weights_).items()):
             member, _, its = name.partition(".")
             members[member][its] = array
         if not members:
             raise BadInputError("weights.safetensors is empty.")
-        self._network = Committee(
-            [
-                NumpyCuredSiamese(weights, alphabet.size, reader.n_agreements)
-                if self._is_cured
-                else NumpyPaperSiamese(weights, alphabet.size, alphabet.length)
-                for weights in members.values()
-            ],
-            reader.rows,
-        )
+        networks = [
+            NumpyCuredSiamese(weights, size, reader.n_agreements)
+            if self._is_cured
+            else NumpyPaperSiamese(weights, size, reader.alphabet.length)
+            for weights in members.values()
+        ]
+        self._network = Committee(networks, reader.rows)
 
     @property
     def _is_cured(self) -> bool:
         return self.preset == "cured"
+
+    def n_learnt(self) -> int | None:
+        """Number of parameters of all networks."""
+        return sum(array.size for array in load_weights(self.weights_).values()) if self.weights_ else None
 
     def _tables(self) -> dict[str, Any]:
         if not self.weights_:
@@ -230,7 +226,6 @@ class PairReader:
     def __init__(self, alphabet: Alphabet, symbol_reader: UrlReader | None) -> None:
         self.alphabet, self._symbol_reader = alphabet, symbol_reader
         self.n_agreements = 0 if symbol_reader is None else symbol_reader.n_agreements
-        """Length of the agreement of two URLs."""
         self.hidden_symbols = () if symbol_reader is None else tuple(alphabet.numbers(PLACES))
         """Numbers of the symbols for ids, which training hides now and then."""
 
@@ -262,6 +257,6 @@ class PairReader:
 
     def agreement(self, pairs: Sequence[tuple[str, str]]) -> Array:
         """Agreement of the two URLs of each pair: (P, n_agreements) float32."""
-        if self._symbol_reader is None:
-            return np.zeros((len(pairs), 0), dtype=np.float32)
-        return np.array([self._symbol_reader.agreement(*pair) for pair in pairs], dtype=np.float32)
+        reader = self._symbol_reader
+        found = [[] if reader is None else reader.agreement(*pair) for pair in pairs]
+        return np.array(found, dtype=np.float32).reshape(len(pairs), self.n_agreements)
