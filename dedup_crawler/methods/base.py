@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError, did_you_mean
 from dedup_crawler.methods.model.explanations import Asked, Explanation, KnownRule, Record, Referrer, TrainingHistory
 from dedup_crawler.methods.model.folder import ModelFiles, digest_of, write_model
-from dedup_crawler.methods.model.options import check_values
+from dedup_crawler.methods.model.method_options import check_values
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import Shape

@@ -10,7 +10,7 @@ from typing import Any
 from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.folder import read_model
-from dedup_crawler.methods.model.options import options_of
+from dedup_crawler.methods.model.method_options import options_of
 from dedup_crawler.methods.wrapped import STATIC_FILE, StaticFront
 from dedup_crawler.rules.exchange.static_rules import StaticLayer
 

@@ -79,12 +79,10 @@ def test_a_link_that_shows_its_own_page(posts):
 
 def test_a_link_on_a_page_of_another_host(posts):
     """A referrer on another host has no effect, even with the shape of a topic: rules never cross hosts."""
-    topic = "http://other.example/topic/7777"
-    post = f"{HOST}/post/123456"
+    post, topic = f"{HOST}/post/123456", Referrer("http://other.example/topic/7777", "http://other.example/topic/7777")
 
-    assert posts.canonicalize(post, Referrer(topic, topic)) == post
-    assert posts.fired(post, Referrer(topic, topic)) == ()
-    assert posts.explain(post, Referrer(topic, topic)).form == post
+    assert (posts.canonicalize(post, topic), posts.fired(post, topic)) == (post, ())
+    assert posts.explain(post, topic).form == post
 
 
 def test_referrers_need_not_be_in_normal_form():
@@ -199,8 +197,10 @@ def test_a_saved_model_says_the_same(name, request, tmp_path):
         assert loaded.explain(url, on_topic) == method.explain(url, on_topic)
 
 
-def test_an_unknown_risk():
-    """The error names the value and those that are known."""
+def test_an_unknown_risk_and_a_question_before_fitting():
+    """The error names the value and those that are known, or the way out."""
+    with pytest.raises(NotFittedError, match="call fit"):
+        Verified().explain(f"{HOST}/post/7", Referrer(f"{HOST}/topic/1", f"{HOST}/topic/1"))
     with pytest.raises(BadInputError, match=r"risk = 'bold' is not known; choose one of safe, balanced, eager\."):
         Verified(risk="bold").fit([f"{HOST}/"], [0])
 
@@ -253,27 +253,19 @@ def new_templates(seed, name, n_questions=600):
     return replay(forms, pages[n:]), [url for url, page in zip(urls[n:], pages[n:], strict=True) if page not in kept]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_templates_that_appear_after_training(seed):
-    """It saves fetches, and leaves untested sections and new keys alone.
+@pytest.mark.parametrize(("seed", "n_questions", "most_lost"), [(0, 600, 2), (1, 600, 20), (0, 1000, 2)])
+def test_templates_that_appear_after_training(seed, n_questions, most_lost):
+    """It saves fetches, and leaves untested sections and new keys alone: ``/questions/17/history`` is no title.
 
-    Losses are only at the place of a title of the same question.
+    Losses are only at the place of a title of the same question. More questions have more users: words that are shared
+    at the place of names stay, and unique titles are still titles.
     """
-    outcome, lost = new_templates(seed, "verified")
+    outcome, lost = new_templates(seed, "verified", n_questions)
 
-    assert outcome.f1 > new_templates(seed, "keep-all")[0].f1 + 0.02
+    assert outcome.f1 > new_templates(seed, "keep-all", n_questions)[0].f1 + 0.02
     assert outcome.saved > 0.9
+    assert outcome.n_lost <= most_lost
     assert {url.split("/")[3] for url in lost} <= {"questions", "q"}
-
-
-def test_templates_that_appear_after_training_lose_nothing():
-    """``/questions/17/history`` is new, and no title of question 17."""
-    assert new_templates(0, "verified")[0].n_lost <= 2
-
-
-def test_names_that_many_users_share_do_not_make_titles_common():
-    """More questions, more users: shared words at the place of names stay, unique titles are still titles."""
-    assert new_templates(0, "verified", n_questions=1000)[0].n_lost <= 2
 
 
 @pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
@@ -294,12 +286,6 @@ def test_a_recorded_site_loses_hardly_anything(site, saved):
     assert outcome.n_lost <= 0.003 * outcome.n_needed
     assert outcome.saved >= saved
     assert method.quality_["coverage_rules"] == method.quality_["referrer_rules"] == 0
-
-
-def test_explaining_before_fitting():
-    """The error has the way out, with a referrer too."""
-    with pytest.raises(NotFittedError, match="call fit"):
-        Verified().explain(f"{HOST}/post/7", Referrer(f"{HOST}/topic/1", f"{HOST}/topic/1"))
 
 
 def test_the_explanation_is_that_of_the_form():

@@ -56,7 +56,12 @@ class PairClassifier(Canonicalizer):
         self._check_options()
         pairs = [UrlPair(normal_form(pair.left), normal_form(pair.right), pair.is_duplicate) for pair in pairs]
         urls = list(dict.fromkeys(url for pair in pairs for url in pair[:2]))
-        clusters = _joined(urls, pairs)
+        places = {url: i for i, url in enumerate(urls)}
+        sets = DisjointSets(len(urls))  # a chain of duplicate pairs is one page
+        for pair in pairs:
+            if pair.is_duplicate:
+                sets.join(places[pair.left], places[pair.right])
+        clusters = sets.numbers()
         digest = training_digest((left, right, f"{is_same:d}") for left, right, is_same in pairs)
         self._remember(urls, clusters, digest)
         self._know(urls, clusters)
@@ -174,13 +179,3 @@ class PairClassifier(Canonicalizer):
         templater = Templater(table["function_tokens"].texts(), table["function_words"].texts(), deep=True)
         self.known_ = KnownUrls(urls, [urls[place] for place in forms], templater)
         self.history_ = history_from_json(files.table_if_any(FILE))
-
-
-def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:
-    """Clusters of URLs: a chain of duplicate pairs is one page."""
-    places = {url: i for i, url in enumerate(urls)}
-    sets = DisjointSets(len(urls))
-    for pair in pairs:
-        if pair.is_duplicate:
-            sets.join(places[pair.left], places[pair.right])
-    return sets.numbers()

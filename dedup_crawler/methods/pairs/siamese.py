@@ -30,11 +30,17 @@ from dedup_crawler.methods.model.explanations import MAX_CURVES, Curve, HeldOut,
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
-from dedup_crawler.networks.arrays import Alphabet, dump_weights, load_weights, read_alphabet
-from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese, best_threshold
+from dedup_crawler.networks.pair_inference import (
+    Alphabet,
+    Array,
+    Committee,
+    NumpyCuredSiamese,
+    NumpyPaperSiamese,
+    dump_weights,
+    load_weights,
+)
 from dedup_crawler.urls.agreement import PLACES, UrlReader
 
-Array = np.ndarray
 _PRESETS: dict[str, dict[str, Any]] = {
     "cured": {
         "hidden": 48,
@@ -240,15 +246,14 @@ class PairReader:
     @classmethod
     def from_table(cls, table: JsonValue, *, is_cured: bool) -> PairReader:
         """Read the result of :meth:`table`; BadInputError if *table* is not one."""
-        alphabet = read_alphabet(table, is_faulty=not is_cured)
+        alphabet = Alphabet.from_json(table, is_faulty=not is_cured)
         return cls(alphabet, UrlReader(table["tokens"].texts(), table["numbers"].integers()) if is_cured else None)
 
     def table(self) -> dict[str, Any]:
         """The reader as a table of the model folder."""
-        table: dict[str, Any] = {"symbols": list(self.alphabet.symbols), "length": self.alphabet.length}
-        if self._symbol_reader is not None:
-            table |= {"tokens": sorted(self._symbol_reader.tokens), "numbers": self._symbol_reader.numbers}
-        return table
+        reader = self._symbol_reader
+        read = {"tokens": sorted(reader.tokens), "numbers": reader.numbers} if reader is not None else {}
+        return {**self.alphabet.to_json(), **read}
 
     def rows(self, urls: Sequence[str]) -> Array:
         """Numbers of characters or symbols: (U, T) int64."""
@@ -260,3 +265,27 @@ class PairReader:
         reader = self._symbol_reader
         found = [[] if reader is None else reader.agreement(*pair) for pair in pairs]
         return np.array(found, dtype=np.float32).reshape(len(pairs), self.n_agreements)
+
+
+def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -> float:
+    """The threshold with the highest F measure, halfway between two answers; 0.5 without duplicates.
+
+    *probabilities* (N,) are 0-1, *is_same* (N,) is bool. Recall counts *recall_weight* (beta) times as much as
+    precision.
+
+    >>> best_threshold(np.array([0.1, 0.6, 0.7, 0.9]), np.array([False, False, True, True]), 0.5)
+    0.65
+    """
+    n_same = int(is_same.sum())
+    if not n_same:
+        return 0.5
+    order = np.argsort(-probabilities, kind="stable")
+    answers, n_right = probabilities[order], np.cumsum(is_same[order])  # (N,), for a threshold below each answer
+    n_called = np.arange(1, len(answers) + 1)
+    square = recall_weight**2
+    f_measure = (1 + square) * n_right / (n_called + square * n_same)
+    # no threshold lies between equal answers
+    f_measure[:-1][answers[1:] == answers[:-1]] = -1.0
+    last = int(np.argmax(f_measure))
+    below = answers[last + 1] if last + 1 < len(answers) else 0.0
+    return round(float(answers[last] + below) / 2, 4)
