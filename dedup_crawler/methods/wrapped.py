@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -193,24 +192,6 @@ class SwitchedOff(_Wrapped):
         form = self.form_of(normal, referrer)
         return Explanation(url, form, "; ".join(said if form != normal else ["left alone", *said]))
 
-    def learnt(self) -> list[str]:
-        """Sentences of the remaining rules."""
-        return list(self.rule_sentences().values())
-
-    def n_learnt(self) -> int | None:
-        """Size of the model with the remaining rules."""
-        return self._left.n_learnt()
-
-    @property
-    def digest(self) -> str:
-        """Digest of the whole model and the switched-off rules: 64 hex digits."""
-        parts = " ".join([self.model.digest, *sorted(self.off)])
-        return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def save(self, folder: str | Path) -> NoReturn:
-        """Raise BadInputError: only models with all their rules are saved."""
-        raise BadInputError(f"{folder}: a model with switched-off rules cannot be saved; save the whole model.")
-
     def form_of(self, url: str, referrer: Referrer | None = None) -> str:
         """Form without the switched-off rules."""
         form = self.model.form_of(url, referrer)
@@ -263,3 +244,6 @@ class SwitchedOff(_Wrapped):
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
         return {known: rule for known, rule in self.model._known_rules().items() if known not in self.off}
+
+    def _tables(self) -> NoReturn:
+        raise BadInputError("a model with switched-off rules cannot be saved; save the whole model.")

@@ -253,19 +253,23 @@ def new_templates(seed, name, n_questions=600):
     return replay(forms, pages[n:]), [url for url, page in zip(urls[n:], pages[n:], strict=True) if page not in kept]
 
 
-@pytest.mark.parametrize(("seed", "n_questions", "most_lost"), [(0, 600, 2), (1, 600, 20), (0, 1000, 2)])
-def test_templates_that_appear_after_training(seed, n_questions, most_lost):
+@pytest.mark.parametrize(("seed", "most_lost"), [(0, 2), (1, 20)])
+def test_templates_that_appear_after_training(seed, most_lost):
     """It saves fetches, and leaves untested sections and new keys alone: ``/questions/17/history`` is no title.
 
-    Losses are only at the place of a title of the same question. More questions have more users: words that are shared
-    at the place of names stay, and unique titles are still titles.
+    Losses are only at the place of a title of the same question.
     """
-    outcome, lost = new_templates(seed, "verified", n_questions)
+    outcome, lost = new_templates(seed, "verified")
 
-    assert outcome.f1 > new_templates(seed, "keep-all", n_questions)[0].f1 + 0.02
+    assert outcome.f1 > new_templates(seed, "keep-all")[0].f1 + 0.02
     assert outcome.saved > 0.9
     assert outcome.n_lost <= most_lost
     assert {url.split("/")[3] for url in lost} <= {"questions", "q"}
+
+
+def test_names_that_many_users_share_do_not_make_titles_common():
+    """More questions, more users: shared words at the place of names stay, unique titles are still titles."""
+    assert new_templates(0, "verified", n_questions=1000)[0].n_lost <= 2
 
 
 @pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
