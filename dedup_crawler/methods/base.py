@@ -281,12 +281,12 @@ class Canonicalizer(ABC):
     def digest(self) -> str:
         """Digest of the whole model and its options: 64 hex digits, as in ``model.json`` of the saved model."""
         self._check_fitted()
-        return digest_of(self._description(), ModelFiles(self._tables(), self._weights()))
+        return digest_of(self._description(), ModelFiles(self._tables()))
 
     def save(self, folder: str | Path) -> Path:
         """Write the model as a folder of JSON (and weights). A reader never sees half of a model."""
         self._check_fitted()
-        return write_model(Path(folder), self._description(), ModelFiles(self._tables(), self._weights()))
+        return write_model(Path(folder), self._description(), ModelFiles(self._tables()))
 
     @classmethod
     def from_files(cls, description: Mapping[str, Any], files: ModelFiles) -> Self:
@@ -356,15 +356,11 @@ class Canonicalizer(ABC):
         return self._presets[self.preset][name] if value is None else value
 
     def _tables(self) -> dict[str, Any]:
-        """File name -> JSON value, for the learnt attributes."""
+        """File name -> JSON value, or weights as bytes, for the learnt attributes."""
         return {}
 
-    def _weights(self) -> bytes:
-        """Weights of a network, as bytes."""
-        return b""
-
     def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
-        """Restore the learnt attributes from the results of `_tables` and `_weights`; BadInputError for other files."""
+        """Restore the learnt attributes from the result of `_tables`; BadInputError for other files."""
 
     def _knows(self, form: str) -> bool:
         """Return True if the host of a URL in normal form is among :attr:`hosts`."""

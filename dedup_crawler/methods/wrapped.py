@@ -137,9 +137,6 @@ class StaticFront(_Wrapped):
     def _tables(self) -> dict[str, Any]:
         return {**self.model._tables(), STATIC_FILE: self.layer.to_json()}
 
-    def _weights(self) -> bytes:
-        return self.model._weights()
-
     def _description(self) -> dict[str, Any]:
         return self.model._description()
 

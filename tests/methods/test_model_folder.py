@@ -77,6 +77,7 @@ def test_a_value_of_another_type_is_one_line(saved: Path) -> None:
     assert is_usable(saved)
 
 
+@pytest.mark.parametrize("saved", ["verified"], indirect=True)
 def test_files_that_exhaust_the_stack_are_one_line(saved: Path) -> None:
     """Every JSON file, nested 100,000 deep, and just within the depth of Python's reader."""
     manifest = json.loads((saved / "model.json").read_bytes())

@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.methods import make_method
 from dedup_crawler.methods.pairs.url_pairs import UrlPair
 
 HOST = "http://forum.example"
@@ -26,14 +26,6 @@ def test_answers_are_those_of_scikit_learn(forest):
 
     assert forest._probabilities(ASKED) == pytest.approx(theirs[:, 1].tolist(), abs=1e-9)
     assert len(np.unique(theirs[:, 1])) > 2
-
-
-def test_a_saved_forest_gives_the_same_answers(forest, tmp_path):
-    """The tables are JSON; nothing is pickled."""
-    folder = forest.save(tmp_path / "model")
-
-    assert {path.suffix for path in folder.iterdir()} == {".json"}
-    assert load_model(folder).duplicate_probabilities(ASKED) == forest.duplicate_probabilities(ASKED)
 
 
 def test_pairs_of_one_kind_teach_nothing():

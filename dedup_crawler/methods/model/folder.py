@@ -28,16 +28,16 @@ MIN_PAGES = 50
 """Least number of pages that a host needs for its own model; with fewer no rule has enough evidence."""
 is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]+)?").fullmatch
 """Hosts come from strangers and become names of folders: matches those that may."""
-_WEIGHTS = "weights.safetensors"
+WEIGHTS = "weights.safetensors"
+"""File with the weights of a network."""
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Content of a model: tables (file name -> JSON value) and the weights of its network, as bytes."""
+    """Content of a model: file name -> JSON value, or the bytes of :data:`WEIGHTS`."""
 
     tables: Mapping[str, Any]
-    weights: bytes = b""
 
     def table(self, name: str) -> JsonValue:
         """Content of the file *name*; BadInputError if there is no such file."""
@@ -112,9 +112,8 @@ def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
 
 def _packed(description: Mapping[str, Any], files: ModelFiles) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The description with the digests of all files, and file name -> bytes."""
-    contents = {name: _json_bytes(table) for name, table in files.tables.items()}
-    if files.weights:
-        contents[_WEIGHTS] = files.weights
+    tables = files.tables.items()
+    contents = {name: table if isinstance(table, bytes) else _json_bytes(table) for name, table in tables}
     manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
     return {**manifest, "digest": _sha256(_json_bytes(manifest))}, contents
 
@@ -130,11 +129,13 @@ def read_model(folder: Path) -> tuple[dict[str, Any], ModelFiles]:
     try:
         manifest = _read_manifest(folder)
         contents = {name: _verified(folder, name, digest) for name, digest in manifest["files"].items()}
-        weights = contents.pop(_WEIGHTS, b"")
-        tables = {name: read_json(data, str(folder / name)).raw for name, data in contents.items()}
+        tables = {
+            name: data if name == WEIGHTS else read_json(data, str(folder / name)).raw
+            for name, data in contents.items()
+        }
     except BadInputError as error:
         raise DamagedModelError(f"{error} {_WAY_OUT}") from error
-    return manifest, ModelFiles(tables, weights)
+    return manifest, ModelFiles(tables)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ import numpy as np
 from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.model.explanations import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
-from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.folder import WEIGHTS, ModelFiles
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
 from dedup_crawler.networks.pair_inference import (
@@ -133,7 +133,7 @@ class Siamese(PairClassifier):
             from dedup_crawler.networks import siamese_network as networks
         except ImportError as error:
             raise MissingExtraError("training siamese", "torch", "train") from error
-        reader, alphabet = self.reader_, self.reader_.alphabet
+        reader, kind = self.reader_, networks.CuredSiamese if self._is_cured else networks.PaperSiamese
         options = {**_PRESETS[self.preset], "hidden": self._option("hidden"), "epochs": self._option("epochs")}
         del options["members"]
         recipe = networks.PairRecipe(**options, hidden_symbols=reader.hidden_symbols)
@@ -141,11 +141,7 @@ class Siamese(PairClassifier):
         left = np.array([places.setdefault(pair.left, len(places)) for pair in pairs], dtype=np.int64)
         right = np.array([places.setdefault(pair.right, len(places)) for pair in pairs], dtype=np.int64)
         fit = networks.train_pairs(
-            lambda: (
-                networks.CuredSiamese(alphabet.size, reader.n_agreements, recipe.hidden, recipe.embedding)
-                if self._is_cured
-                else networks.PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
-            ),
+            lambda: kind(*reader.sizes, recipe.hidden, recipe.embedding),
             networks.PairRows(reader.rows(list(places)), left, right, reader.agreement([pair[:2] for pair in pairs])),
             np.array([pair.is_duplicate for pair in pairs], dtype=np.int64),
             recipe,
@@ -184,20 +180,15 @@ class Siamese(PairClassifier):
 
     def _wake(self) -> None:
         """Load the weights into numpy networks."""
-        reader, size = self.reader_, self.reader_.alphabet.size
         members: dict[str, dict[str, Array]] = defaultdict(dict)
         for name, array in sorted(load_weights(self.weights_).items()):
             member, _, its = name.partition(".")
             members[member][its] = array
         if not members:
             raise BadInputError("weights.safetensors is empty.")
-        networks = [
-            NumpyCuredSiamese(weights, size, reader.n_agreements)
-            if self._is_cured
-            else NumpyPaperSiamese(weights, size, reader.alphabet.length)
-            for weights in members.values()
-        ]
-        self._network = Committee(networks, reader.rows)
+        kind = NumpyCuredSiamese if self._is_cured else NumpyPaperSiamese
+        networks = [kind(weights, *self.reader_.sizes) for weights in members.values()]
+        self._network = Committee(networks, self.reader_.rows)
 
     @property
     def _is_cured(self) -> bool:
@@ -210,14 +201,11 @@ class Siamese(PairClassifier):
     def _tables(self) -> dict[str, Any]:
         if not self.weights_:
             return super()._tables()
-        return {**super()._tables(), _FILE: self.reader_.table()}
-
-    def _weights(self) -> bytes:
-        return self.weights_
+        return {**super()._tables(), _FILE: self.reader_.table(), WEIGHTS: self.weights_}
 
     def _restore(self, files: ModelFiles) -> None:
         super()._restore(files)
-        self.weights_ = files.weights
+        self.weights_ = files.tables.get(WEIGHTS, b"")
         if not self.weights_:
             if self.threshold_ is not None:
                 raise BadInputError("the weights of the network are missing.")
@@ -232,6 +220,8 @@ class PairReader:
     def __init__(self, alphabet: Alphabet, symbol_reader: UrlReader | None) -> None:
         self.alphabet, self._symbol_reader = alphabet, symbol_reader
         self.n_agreements = 0 if symbol_reader is None else symbol_reader.n_agreements
+        self.sizes = alphabet.size, alphabet.length if symbol_reader is None else self.n_agreements
+        """Number of symbols; and length of a row, or of an agreement if the network gets one."""
         self.hidden_symbols = () if symbol_reader is None else tuple(alphabet.numbers(PLACES))
         """Numbers of the symbols for ids, which training hides now and then."""
 
