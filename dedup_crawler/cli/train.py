@@ -27,7 +27,7 @@ from dedup_crawler.cli.group import (
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.methods import METHODS, Canonicalizer
 from dedup_crawler.methods.model.folder import MIN_PAGES, check_place
-from dedup_crawler.methods.model.saved_model import options_of
+from dedup_crawler.methods.model.method_options import options_of
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import read_pairs
 from dedup_crawler.spark import MAX_PAGES
