@@ -72,8 +72,6 @@ class ContextSearch:
         self._has_values = hypothesis.key is not None
         self._is_exact = hypothesis.is_exact()
         self._dropped = hypothesis.dropped()
-        self.is_of_excerpts = hypothesis.key is None and hypothesis.changes_any(belief.excerpts)
-        """True if the rule changes a key that shows excerpts, and has conditions of its own: no trials of others."""
         self._copied = [columns.columns[key].numbers[trials.rows] for key in sorted(hypothesis.copied())]
         self._live = np.ones(len(trials), bool)
         self._items = {
@@ -162,8 +160,6 @@ class ContextSearch:
         case: in the others it nearly always matters.
         """
         keys = [condition.key for condition in conditions if condition.key]
-        if self.is_of_excerpts:
-            return False
         if not keys or self._trials.is_right.all() or not self._shows_excerpts:
             return True
         met = np.unique(np.stack([self._items[key] for key in keys]), axis=1, return_inverse=True)[1]  # (trials,)

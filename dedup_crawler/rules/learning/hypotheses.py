@@ -11,8 +11,8 @@ spaces as ``+``, wikis write them as ``_``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from dedup_crawler.rules.language.matchers import ANY, Literal
 from dedup_crawler.rules.language.operations import (
@@ -77,12 +77,21 @@ class Hypothesis:
             return None
         return self.copied() | self.rule.transformation.keys()
 
-    def changes_any(self, keys: Iterable[str]) -> bool:
-        """Return True if the rule changes one of some keys; a substring rule, if the name of the key is in its text."""
+    def everywhere(self, keys: Collection[str]) -> Hypothesis | None:
+        """The same hypothesis about all sections of the site, if the rule changes one of some *keys*.
+
+        None for a substring rule about such a key that also names a part of a path.
+        """
         if isinstance(self.rule, SubstringRule):
-            names = (key.partition("[")[2].rstrip("]") for key in keys if key.startswith("query["))
-            return any(name in self.rule.old for name in names)
-        return not self.rule.transformation.keys().isdisjoint(keys)
+            path, _, query = self.rule.old.partition("?")
+            is_about = any(key[len("query[") : -1] in query for key in keys if key.startswith("query["))
+            return None if is_about and any(map(str.isalnum, path)) else self
+        touched = self.touched() or frozenset()
+        if touched.isdisjoint(keys):
+            return self
+        context = {key: matcher for key, matcher in self.rule.context.items() if key in touched}
+        absent = frozenset(key for key in self.rule.absent if key.partition("#")[0] in touched)
+        return replace(self, rule=replace(self.rule, context=context, absent=absent))
 
 
 def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:

@@ -64,8 +64,14 @@ class RuleLearner:
         return self.rules
 
     def learn_proposed(self, proposed: Iterable[AnyRule]) -> list[AnyRule]:
-        """Learn proposed rules; each is judged in its own context."""
-        self._ask([Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host], 0)
+        """Learn proposed rules; each is judged in its own context.
+
+        Those that change a key that shows more or less of a page are judged everywhere: a section of short pages says
+        nothing of its next page.
+        """
+        its = (Hypothesis(rule, None, STAGES) for rule in proposed if rule.host == self.columns.host)
+        asked = (hypothesis.everywhere(self.belief.excerpts) for hypothesis in its)
+        self._ask({each.rule.identity(): each for each in asked if each is not None}.values(), 0)
         return self.rules
 
     def candidates(self) -> list[AnyRule]:
@@ -103,17 +109,14 @@ class RuleLearner:
             self._asked = None
             self._known_trials.clear()
         else:
-            self._refuse(hypothesis, trials, is_of_excerpts=search.is_of_excerpts)
+            self._refuse(hypothesis, trials)
 
-    def _refuse(self, hypothesis: Hypothesis, trials: Trials, *, is_of_excerpts: bool) -> None:
+    def _refuse(self, hypothesis: Hypothesis, trials: Trials) -> None:
         """Note a hypothesis that holds in no context, with its evidence on the whole host."""
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = self.belief.why_not(found)
-        if not reason and is_of_excerpts:
-            reason = "elsewhere it would leave out a part of some pages"
-        reason = reason or f"it is about all values, and the crawl has fewer than {FEW_VALUES}"
+        reason = self.belief.why_not(found) or f"it is about all values, and the crawl has fewer than {FEW_VALUES}"
         self.belief.refuse(hypothesis.rule.identity(), asked, reason)
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:

@@ -13,20 +13,21 @@ SHORT, LIMIT = 20, 50
 
 
 def log(project: str, n_changes: int, limit: int):
-    """Return the newest changes of a project, at most *limit* of them."""
-    shown = [words(12, f"{project} {number}") for number in range(n_changes, max(0, n_changes - limit), -1)]
-    return f"Log of {project} at {n_changes}", shown
+    """Return the newest changes of the file of a project that has so many changes, at most *limit* of them."""
+    newest = range(n_changes, max(0, n_changes - limit), -1)
+    return f"Log of {project} {n_changes}", [words(12, f"{project} {n_changes} {change}") for change in newest]
 
 
-def learnt(changes: dict[str, Sequence[int]], ignoring: str = ""):
-    """Learn from the logs of projects, each with and without a limit, at these numbers of changes."""
+def learnt(changes: dict[str, Sequence[int]], ignoring: str = "", limits: Sequence[int] = (LIMIT,)):
+    """Learn from the logs of projects, each with limits and without, of files with these numbers of changes."""
     pages = []
     for project, numbers in changes.items():
         for number in numbers:
-            rest = f"/{project}/log?at={number}"
-            limit = SHORT if project == ignoring else LIMIT
+            rest = f"/{project}/log?file={number}"
             pages.append(page(rest, *_titled(log(project, number, SHORT))))
-            pages.append(page(f"{rest}&limit={LIMIT}", *_titled(log(project, number, limit))))
+            for limit in limits:
+                shown = log(project, number, SHORT if project == ignoring else limit)
+                pages.append(page(f"{rest}&limit={limit}", *_titled(shown)))
     clusters: dict[object, int] = {}
     numbered = [clusters.setdefault((each.title, each.main_text), len(clusters)) for each in pages]
     urls = [each.url for each in pages]
@@ -52,7 +53,7 @@ def test_short_lists_of_one_section_say_nothing_of_its_next_list_if_others_are_l
     manual = [*range(2, SHORT), *(range(2 * LIMIT, 20 * LIMIT, LIMIT) if is_long else ())]
     method = learnt({"manual": manual, "tools": range(2, SHORT)})
 
-    assert is_dropped(method, "tools/log?at=30") != is_long
+    assert is_dropped(method, "tools/log?file=30") != is_long
     assert (method.quality_["referrer_rules"] == 0) == is_long
 
 
@@ -61,5 +62,14 @@ def test_a_section_that_ignores_a_limit_is_told_by_its_name() -> None:
     long = range(LIMIT, 30 * LIMIT, LIMIT)
     method = learnt({"manual": long, "tools": long}, ignoring="tools")
 
-    assert is_dropped(method, "tools/log?at=70")
-    assert not is_dropped(method, "manual/log?at=70")
+    assert is_dropped(method, "tools/log?file=70")
+    assert not is_dropped(method, "manual/log?file=70")
+
+
+def test_two_limits_that_no_list_reaches_are_one() -> None:
+    """All logs have at most fifty changes: a limit of a hundred shows the same as one of fifty, but more than none."""
+    numbers = range(SHORT + 1, LIMIT, 2)
+    method = learnt(dict.fromkeys(("manual", "tools"), numbers), limits=(LIMIT, 2 * LIMIT))
+    forms = {method.canonicalize(f"{HOST}/tools/log?file=20{limit}") for limit in ("", "&limit=50", "&limit=100")}
+
+    assert len(forms) == 2
