@@ -60,15 +60,10 @@ class ClearUrls:
 
     def _take(self, said: Mapping[str, Any], name: str, place: str) -> None:
         # an exception protects URLs: if it cannot be used, the whole provider is left out
-        reasons = [reason for each in (said["urlPattern"], *said.get("exceptions", ())) if (reason := _why_not(each))]
-        if reasons:
-            self.refused.append(f"{place}: {reasons[0]}")
+        needed = [said["urlPattern"], *said.get("exceptions", ())]
+        if self._usable(needed, place) != needed:
             return
-        lists: dict[str, list[str]] = {}
-        for each in _LISTS:
-            reason_of = {pattern: _why_not(pattern) for pattern in said.get(each, ())}
-            lists[each] = [pattern for pattern in said.get(each, ()) if reason_of[pattern] is None]
-            self.refused += [f"{place}: {reason}" for reason in reason_of.values() if reason is not None]
+        lists = {each: self._usable(said.get(each, ()), place) for each in _LISTS}
         self._kept[name] = {"urlPattern": said["urlPattern"], **lists}
         provider = _Provider(said["urlPattern"], lists)
         self._providers.append(provider)
@@ -76,6 +71,17 @@ class ClearUrls:
             self.sentences[known] = f"{place}: drops parameters named {_plain(rule)}"
         for known, rule in provider.raw.items():
             self.sentences[known] = f"{place}: cuts {_plain(rule)} out of the URL"
+
+    def _usable(self, patterns: Sequence[str], place: str) -> list[str]:
+        """The patterns that RE2 can match; the others are refused."""
+        usable = []
+        for pattern in patterns:
+            try:
+                _compiled(pattern)
+                usable.append(pattern)
+            except ValueError as error:
+                self.refused.append(f"{place}: {error}")
+        return usable
 
 
 class _Provider:
@@ -147,15 +153,6 @@ def _compiled(pattern: str) -> Any:
         raise ValueError(f"{pattern!r}: {said}") from None
     except UnicodeEncodeError:
         raise ValueError("a pattern that is not valid Unicode") from None
-
-
-def _why_not(pattern: str) -> str | None:
-    """Reason why a pattern cannot be used; None if it can."""
-    try:
-        _compiled(pattern)
-    except ValueError as error:
-        return str(error)
-    return None
 
 
 def _re2() -> Any:
