@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
+from itertools import takewhile
+from operator import eq
 
 from dedup_crawler.urls.templates import is_always_argument, split
 
@@ -109,8 +110,8 @@ class UrlReader:
             n_common / more if more else 1.0,
             float(n_common == more),
             float(n_common == fewer),
-            len(commonprefix([first.all, second.all])) / longer,
-            len(commonprefix([first.all[::-1], second.all[::-1]])) / longer,
+            _n_same(first.all, second.all) / longer,
+            _n_same(first.all[::-1], second.all[::-1]) / longer,
             *self._compared(first.numbers, second.numbers),
             *([0.0] * _N_ORDERS if is_alike else _order(first.numbers, second.numbers)),
             *[float(n > 0 and m > 0) for n, m in zip(first.counts, second.counts, strict=True)],
@@ -173,3 +174,8 @@ def _order(numbers: Sequence[int], others: Sequence[int]) -> list[float]:
         return [0.0] * _N_ORDERS
     ends = (numbers[0], others[0]), (numbers[-1], others[-1])
     return [float(is_so) for a, b in ends for is_so in (a < b, a > b)]
+
+
+def _n_same(parts: Sequence[str], others: Sequence[str]) -> int:
+    """Length of the common beginning."""
+    return sum(takewhile(bool, map(eq, parts, others)))

@@ -74,14 +74,9 @@ class ClearUrls:
 
     def _usable(self, patterns: Sequence[str], place: str) -> list[str]:
         """The patterns that RE2 can match; the others are refused."""
-        usable = []
-        for pattern in patterns:
-            try:
-                _compiled(pattern)
-                usable.append(pattern)
-            except ValueError as error:
-                self.refused.append(f"{place}: {error}")
-        return usable
+        reasons = {pattern: _why_not(pattern) for pattern in patterns}
+        self.refused += [f"{place}: {reason}" for reason in reasons.values() if reason]
+        return [pattern for pattern in patterns if not reasons[pattern]]
 
 
 class _Provider:
@@ -89,12 +84,13 @@ class _Provider:
 
     def __init__(self, url_pattern: str, lists: Mapping[str, list[str]]) -> None:
         self.url_pattern = url_pattern
+        re2 = _re2()
         names = list(dict.fromkeys(pattern for each in _NAME_RULES for pattern in lists[each]))
         self.names = {identifier("clearurls", url_pattern, "name", pattern): pattern for pattern in names}
         self.raw = {identifier("clearurls", url_pattern, "raw", pattern): pattern for pattern in lists["rawRules"]}
         self._name_ids = list(self.names)
         self._name_set = _PatternSet(names, is_whole=True)
-        self._raw = [(known, _compiled(pattern)) for known, pattern in self.raw.items()]
+        self._raw = [(known, re2.compile(pattern, _options(re2))) for known, pattern in self.raw.items()]
         self._exceptions = _PatternSet(lists["exceptions"])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
@@ -137,22 +133,20 @@ class _PatternSet:
         return sorted(self._set.Match(text) or ())
 
 
-def _compiled(pattern: str) -> Any:
-    """Compile a pattern, ignoring letter case.
-
-    ValueError if the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
-    """
+def _why_not(pattern: str) -> str:
+    """Reason why RE2 cannot match a pattern (lookahead, back references), or should not; empty if it can."""
     re2 = _re2()
     if len(pattern) > _MAX_PATTERN:
-        raise ValueError(f"a pattern of {len(pattern)} characters")
+        return f"a pattern of {len(pattern)} characters"
     try:
-        return re2.compile(pattern, _options(re2))
+        re2.compile(pattern, _options(re2))
     except re2.error as error:
         reason = error.args[0] if error.args else "no pattern"
         said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise ValueError(f"{pattern!r}: {said}") from None
+        return f"{pattern!r}: {said}"
     except UnicodeEncodeError:
-        raise ValueError("a pattern that is not valid Unicode") from None
+        return "a pattern that is not valid Unicode"
+    return ""
 
 
 def _re2() -> Any:

@@ -3,32 +3,7 @@
 from dedup_crawler.methods.miners import Duster
 from dedup_crawler.rules.miners.duster import align
 from dedup_crawler.urls.keyvalue import KEY_VALUES
-from planted_site import HOST, session_ids, slugs
-
-
-def forms_of_pages(method, crawl):
-    pages = {}
-    for url, page in zip(crawl.urls, crawl.clusters, strict=True):
-        pages.setdefault(page, set()).add(method.canonicalize(url))
-    return pages
-
-
-def test_session_ids():
-    """One rule for all topics, with its evidence."""
-    crawl = session_ids()
-    method = Duster().fit(crawl.urls, crawl.clusters)
-
-    assert method.canonicalize(f"{HOST}/topic.php?t=9&sid=00c0ffee") == f"{HOST}/topic.php?t=9"
-    assert "60 groups, 0 contradictions" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee").reason
-
-
-def test_the_column_test_tells_slugs_from_pages():
-    """The slug varies within a page, the number does not: each question has one form, and no two share it."""
-    crawl = slugs()
-    forms = forms_of_pages(Duster().fit(crawl.urls, crawl.clusters), crawl)
-
-    assert all(len(its) == 1 for its in forms.values())
-    assert len(set.union(*forms.values())) == len(forms)
+from planted_site import HOST
 
 
 def test_a_value_may_move_from_the_path_to_the_query():
