@@ -12,7 +12,6 @@ from dedup_crawler.rules.language.sentences import MAX_REFUSALS, refusals_from_j
 from dedup_crawler.rules.language.site_rules import HostAlias
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import RISKS, Belief, Evidence
-from planted_forum import forum
 
 HOST = "http://forum.example"
 
@@ -90,15 +89,6 @@ def test_what_the_budget_does_not_cover_is_said():
     assert len(model.learnt()) == 1
     reasons = [each.reason for each in model.refused() if each.n_wrong == 0]
     assert reasons.count("all rules together may lose 3 pages of a thousand; others save more") == 5
-
-
-def test_links_are_refused_with_a_reason_too():
-    """On a forum only topics show their content: skipping their template is refused, with the reason."""
-    crawl = forum()
-    model = make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers)
-
-    assert all(each.reason for each in model.refused())
-    assert all(each.n_groups > 0 for each in model.refused())
 
 
 def test_a_loaded_model_says_the_same(tmp_path):
