@@ -178,9 +178,8 @@ def test_a_column_says_what_the_maps_say(crawl, data):
 def test_classes_are_those_of_the_texts(crawl):
     """Numbers are numbers, hexadecimal strings have at least 8 characters, and a missing value has no class."""
     for column in key_columns(crawl).values():
-        for value, is_digits, is_hex, pool in zip(
-            column.values, column.is_digits, column.is_hex, column.pools, strict=True
-        ):
+        for value, *masks, pool in zip(column.values, *column.masks.values(), column.pools, strict=True):
+            is_digits, is_hex = masks
             text = value if value not in (None, MISSING) else ""
             assert is_digits == bool(re.fullmatch("[0-9]+", text))
             long_hex = bool(is_hex) and len(text) >= 8
