@@ -9,6 +9,7 @@ import random
 import re
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 
@@ -107,13 +108,13 @@ def selecting(name: str, values: str) -> Rows:
 
 
 SITES: dict[str, Callable[[], Rows]] = {
-    "lists in paths": lambda: listings(in_path),
-    "lists in queries": lambda: listings(in_query),
+    "lists in paths": partial(listings, in_path),
+    "lists in queries": partial(listings, in_query),
     "semicolons": commits,
-    "color": lambda: selecting("color", "rgb"),
-    "v": lambda: selecting("v", "123"),
+    "color": partial(selecting, "color", "rgb"),
+    "v": partial(selecting, "v", "123"),
     "sessions with origins": with_origin,
-    **{kind: lambda kind=kind: sessions(kind, 500) for kind in KINDS},  # type: ignore[misc]
+    **{kind: partial(sessions, kind, 500) for kind in KINDS},
 }
 NEW_SESSIONS: dict[str, Rows] = {
     "semicolons": commits(seed=1),

@@ -10,7 +10,7 @@ The patterns come from strangers. RE2 matches them in time linear in the length 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
@@ -42,12 +42,12 @@ class ClearUrls:
         """Identifier -> description of the rule."""
         for name, said in _checked_providers(value, file):
             self._take(said, name, f"{file}, provider {_plain(name)}")
-        self._set = _PatternSet([provider.url_pattern for provider in self._providers])
+        self._matching = _matcher_of([provider.url_pattern for provider in self._providers])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
         """Apply the rules, except those in *off*, to a URL in normal form; return it and the rules that fired."""
         fired: list[str] = []
-        for place in self._set.matching(url):
+        for place in self._matching(url):
             changed, its = self._providers[place].applied(url, off)
             if its and host_of(changed) == host_of(url):  # a pattern may cut into the host by mistake
                 url = changed
@@ -84,17 +84,17 @@ class _Provider:
 
     def __init__(self, url_pattern: str, lists: Mapping[str, list[str]]) -> None:
         self.url_pattern = url_pattern
-        re2 = _re2()
+        re2, options = _re2()
         names = list(dict.fromkeys(pattern for each in _NAME_RULES for pattern in lists[each]))
         self.names = {identifier("clearurls", url_pattern, "name", pattern): pattern for pattern in names}
         self.raw = {identifier("clearurls", url_pattern, "raw", pattern): pattern for pattern in lists["rawRules"]}
         self._name_ids = list(self.names)
-        self._name_set = _PatternSet(names, is_whole=True)
-        self._raw = [(known, re2.compile(pattern, _options(re2))) for known, pattern in self.raw.items()]
-        self._exceptions = _PatternSet(lists["exceptions"])
+        self._matching_names = _matcher_of(names, is_whole=True)
+        self._raw = [(known, re2.compile(pattern, options)) for known, pattern in self.raw.items()]
+        self._excepted = _matcher_of(lists["exceptions"])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
-        if self._exceptions.matching(url):
+        if self._excepted(url):
             return url, []
         fired = []
         for known, pattern in self._raw:
@@ -107,7 +107,7 @@ class _Provider:
         if question:
             kept = []
             for part in query.split("&"):
-                matching = [self._name_ids[place] for place in self._name_set.matching(part.partition("=")[0])]
+                matching = [self._name_ids[place] for place in self._matching_names(part.partition("=")[0])]
                 used = [known for known in matching if known not in off]
                 if used:
                     fired.append(used[0])
@@ -118,28 +118,23 @@ class _Provider:
         return url, list(dict.fromkeys(fired))
 
 
-class _PatternSet:
-    """Matches several usable patterns at once; with *is_whole*, a pattern has to match the whole text."""
-
-    def __init__(self, patterns: Sequence[str], *, is_whole: bool = False) -> None:
-        re2 = _re2()
-        self._set = (re2.Set.FullMatchSet if is_whole else re2.Set.SearchSet)(_options(re2))
-        for pattern in patterns:
-            self._set.Add(pattern)
-        self._set.Compile()
-
-    def matching(self, text: str) -> list[int]:
-        """Places of the patterns that match an ASCII text, ascending."""
-        return sorted(self._set.Match(text) or ())
+def _matcher_of(patterns: Sequence[str], *, is_whole: bool = False) -> Callable[[str], list[int]]:
+    """A function that gives the places of the usable patterns that match an ASCII text (*is_whole*: all of it)."""
+    re2, options = _re2()
+    known = (re2.Set.FullMatchSet if is_whole else re2.Set.SearchSet)(options)
+    for pattern in patterns:
+        known.Add(pattern)
+    known.Compile()
+    return lambda text: sorted(known.Match(text) or ())
 
 
 def _why_not(pattern: str) -> str:
     """Reason why RE2 cannot match a pattern (lookahead, back references), or should not; empty if it can."""
-    re2 = _re2()
+    re2, options = _re2()
     if len(pattern) > _MAX_PATTERN:
         return f"a pattern of {len(pattern)} characters"
     try:
-        re2.compile(pattern, _options(re2))
+        re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "no pattern"
         said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
@@ -149,20 +144,17 @@ def _why_not(pattern: str) -> str:
     return ""
 
 
-def _re2() -> Any:
+def _re2() -> tuple[Any, Any]:
+    """RE2, and options for patterns of strangers, which ignore the letter case."""
     try:
         import re2
     except ImportError:
         raise MissingExtraError("reading the rules of ClearURLs", "google-re2", "static") from None
-    return re2
-
-
-def _options(re2: Any) -> Any:
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
     options.max_mem = _MAX_MEMORY
-    return options
+    return re2, options
 
 
 def _checked_providers(value: Any, file: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

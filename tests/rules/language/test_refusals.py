@@ -1,5 +1,6 @@
 """Hypotheses that ``verified`` refuses: kept with the reason, bounded, and never among the rules."""
 
+import functools
 import json
 
 import pytest
@@ -25,6 +26,7 @@ def visits(n_right, n_wrong):
     return urls, pages
 
 
+@functools.cache
 def learnt(n_right, n_wrong):
     urls, pages = visits(n_right, n_wrong)
     return make_method("verified").fit(urls, pages)
