@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from operator import eq
 
 from dedup_crawler.urls.templates import is_always_argument, split
 
@@ -176,7 +178,4 @@ def _order(numbers: Sequence[int], others: Sequence[int]) -> list[float]:
 
 def _n_same(parts: Sequence[str], others: Sequence[str]) -> int:
     """Length of the common beginning."""
-    for i, (part, other) in enumerate(zip(parts, others, strict=False)):
-        if part != other:
-            return i
-    return min(len(parts), len(others))
+    return sum(takewhile(bool, map(eq, parts, others)))

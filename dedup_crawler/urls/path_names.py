@@ -33,17 +33,14 @@ _MAX_NAMES = 100
 _NAME = r"[A-Za-z0-9._~\-]+"
 _PARAMETERS = re.compile(rf"([^;]*)((?:;{_NAME}=[^;&]*)+)", re.ASCII).fullmatch
 _IS_ENCLOSED = re.compile(r"\((?:[A-Za-z][A-Za-z0-9]*\([^();&]*\))+\)", re.ASCII).fullmatch
-_IS_PARAMETER = re.compile(rf"{_NAME}|\(\)", re.ASCII).fullmatch
+is_parameter = re.compile(rf"{_NAME}|\(\)", re.ASCII).fullmatch
+"""Match the name of a parameter."""
 _PARAMETER_SAID = re.compile(rf";({_NAME}|\(\))=(?:([0-9]{{1,4}})/)?([^/;&]*)", re.ASCII).fullmatch
 _SEGMENT_NAME = r"[A-Za-z][A-Za-z0-9_.~\-]*[:=]"
 _SEGMENT = re.compile(rf"({_SEGMENT_NAME})([^;&]*)", re.ASCII).fullmatch
-_IS_SEGMENT = re.compile(_SEGMENT_NAME, re.ASCII).fullmatch
+is_segment = re.compile(_SEGMENT_NAME, re.ASCII).fullmatch
+"""Match the name of a segment, with its delimiter."""
 _SEGMENT_SAID = re.compile(r";([A-Za-z][A-Za-z0-9_.~\-]*[:/])=([^/;]*)", re.ASCII).fullmatch
-
-
-def is_parameter(name: object) -> bool:
-    """Return True if this may be the name of a parameter."""
-    return isinstance(name, str) and _IS_PARAMETER(name) is not None
 
 
 def learn_parameters(paths: Iterable[str]) -> tuple[str, ...]:
@@ -128,11 +125,6 @@ def _without_parameters(segment: str, place: str, names: Sequence[str], found: l
 
 def _parameters_of(text: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (part.partition("=") for part in text.split(";")[1:])]
-
-
-def is_segment(name: object) -> bool:
-    """Return True if this may be the name of a segment, with its delimiter."""
-    return isinstance(name, str) and _IS_SEGMENT(name) is not None
 
 
 def key_name(name: str) -> str:

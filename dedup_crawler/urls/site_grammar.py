@@ -59,15 +59,14 @@ def learn_lists(queries: Iterable[tuple[str, str]]) -> dict[str, str]:
     n_orders = Counter({key: sum(len(its) - 1 for its in found.values()) for key, found in orders.items()})
     lists: dict[str, str] = {}
     for (name, delimiter), n in n_orders.most_common(_MAX_NAMES):
-        if n >= MIN_ORDERS and is_list((name, delimiter)):
+        if n >= MIN_ORDERS and is_list(name, delimiter):
             lists.setdefault(name, delimiter)
     return lists
 
 
-def is_list(entry: tuple[object, object]) -> bool:
+def is_list(name: str, delimiter: str) -> bool:
     """Return True if this may be a name and its delimiter."""
-    name, delimiter = entry
-    return isinstance(name, str) and name[-1:] not in ("", ";") and delimiter in _DELIMITERS
+    return name[-1:] not in ("", ";") and delimiter in _DELIMITERS
 
 
 def read_lists(parts: Sequence[str], lists: Mapping[str, str]) -> list[str]:
@@ -206,7 +205,7 @@ class SiteGrammar:
             value["parameters"].refuse("names of path parameters")
         if not all(map(path_names.is_segment, segments)):
             value["segments"].refuse("names of segments")
-        if not all(map(is_list, lists.items())):
+        if not all(map(is_list, lists, lists.values())):
             value["lists"].refuse("names with their separators")
         flag = value["semicolons"].flag()
         return cls(tuple(dict.fromkeys(parameters)), tuple(dict.fromkeys(segments)), flag, lists)

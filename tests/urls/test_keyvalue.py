@@ -14,7 +14,7 @@ from dedup_crawler.rules.language.operations import Drop
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.urls.keyvalue import KEY_VALUES, Pieces, UrlMap, cut_of, learn_cuts, query_names, values_of
 from dedup_crawler.urls.normal import normal_form
-from rule_strategies import rules, site_urls
+from rule_strategies import site_urls
 from url_strategies import urls
 
 
@@ -98,23 +98,6 @@ def test_what_was_cut_is_joined_again(url):
 
     assert DEEP.write(DEEP.read(rest, "http")) == UrlMap({}).write(UrlMap({}).read(rest, "http"))
     assert RuleEngine([], {"h.example": DEEP}).form(url) == RuleEngine([]).form(url)
-
-
-@given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1", "path[0]@1@0", "query[a]@0", "query[a]@1"]))
-def test_rules_may_speak_of_pieces(url, key):
-    """A form is its own form, also if a rule drops a part of a value."""
-    engine = RuleEngine([Rule("h.example", {key: ANY}, {key: Drop()})], {"h.example": DEEP})
-
-    assert engine.form(engine.form(url)) == engine.form(url) == engine.trace(url)[0]
-
-
-@given(st.lists(rules, max_size=6), site_urls)
-def test_rules_about_whole_values_obey_the_same_laws(rules, url):
-    """Also if a rule writes a value that is read in parts."""
-    engine = RuleEngine(rules, {"h.example": DEEP})
-    form = engine.form(url)
-
-    assert engine.form(form) == form == engine.trace(url)[0]
 
 
 @given(site_urls, st.sampled_from(["path[0]@0", "path[0]@1@0", "query[a]@1"]))

@@ -20,6 +20,7 @@ from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
 _MAX_SHRINKS = 100
+_ANY = "\0any"  # stands for any value; no URL in normal form has it
 
 _Ranked = tuple[int, int, Rule]
 """Rank (the most specific rule first), number and rule."""
@@ -36,8 +37,7 @@ class RuleIndex:
 
     def __init__(self, numbered: Iterable[tuple[int, Rule]]) -> None:
         ordered = sorted(numbered, key=lambda pair: (*(-n for n in pair[1].specificity()), pair[0]))
-        self._at_key: dict[str, list[_Ranked]] = defaultdict(list)
-        self._at_value: dict[str, dict[str | None, list[_Ranked]]] = defaultdict(lambda: defaultdict(list))
+        self._filed: dict[str, dict[str | None, list[_Ranked]]] = defaultdict(lambda: defaultdict(list))
         literals = [
             {key: values for key, matcher in rule.context.items() if (values := few_values(matcher)) is not None}
             for _, rule in ordered
@@ -46,22 +46,19 @@ class RuleIndex:
         for rank, ((number, rule), its) in enumerate(zip(ordered, literals, strict=True)):
             if its:
                 key = min(its, key=lambda key: (sum(n_asking[key, value] for value in its[key]), key))
-                for value in its[key]:
-                    self._at_value[key][value].append((rank, number, rule))
             else:  # query keys are the rarest, and every URL has a scheme
                 key = max(rule.required(), key=lambda key: (key[:6] == "query[", key), default="scheme")
-                self._at_key[key].append((rank, number, rule))
-        self._keys = [*self._at_key.keys() | self._at_value.keys()]
+            for value in its.get(key, (_ANY,)):
+                self._filed[key][value].append((rank, number, rule))
 
     def fire(self, values: Mapping[str, str | None]) -> tuple[int, KeyValues] | None:
         """Number of the most specific rule that changes the map of a URL, and the changed map; None without one."""
         found: list[_Ranked] = []
-        for key in self._keys if len(self._keys) < len(values) else values:
-            if key in values:
-                if key in self._at_key:
-                    found += self._at_key[key]
-                if key in self._at_value:
-                    found += self._at_value[key].get(values[key], ())
+        filed = self._filed
+        for key in filed if len(filed) < len(values) else values:
+            if key in filed and key in values:
+                found += filed[key].get(_ANY, ())
+                found += filed[key].get(values[key], ())
         if len(found) > 1:
             found.sort()
         for _, number, rule in found:

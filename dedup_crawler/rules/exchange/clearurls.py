@@ -10,7 +10,7 @@ The patterns come from strangers. RE2 matches them in time linear in the length 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
@@ -42,12 +42,12 @@ class ClearUrls:
         """Identifier -> description of the rule."""
         for name, said in _checked_providers(value, file):
             self._take(said, name, f"{file}, provider {_plain(name)}")
-        self._set = _PatternSet([provider.url_pattern for provider in self._providers])
+        self._matching = _matcher_of([provider.url_pattern for provider in self._providers])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
         """Apply the rules, except those in *off*, to a URL in normal form; return it and the rules that fired."""
         fired: list[str] = []
-        for place in self._set.matching(url):
+        for place in self._matching(url):
             changed, its = self._providers[place].applied(url, off)
             if its and host_of(changed) == host_of(url):  # a pattern may cut into the host by mistake
                 url = changed
@@ -60,15 +60,10 @@ class ClearUrls:
 
     def _take(self, said: Mapping[str, Any], name: str, place: str) -> None:
         # an exception protects URLs: if it cannot be used, the whole provider is left out
-        reasons = [reason for each in (said["urlPattern"], *said.get("exceptions", ())) if (reason := _why_not(each))]
-        if reasons:
-            self.refused.append(f"{place}: {reasons[0]}")
+        needed = [said["urlPattern"], *said.get("exceptions", ())]
+        if self._usable(needed, place) != needed:
             return
-        lists: dict[str, list[str]] = {}
-        for each in _LISTS:
-            reason_of = {pattern: _why_not(pattern) for pattern in said.get(each, ())}
-            lists[each] = [pattern for pattern in said.get(each, ()) if reason_of[pattern] is None]
-            self.refused += [f"{place}: {reason}" for reason in reason_of.values() if reason is not None]
+        lists = {each: self._usable(said.get(each, ()), place) for each in _LISTS}
         self._kept[name] = {"urlPattern": said["urlPattern"], **lists}
         provider = _Provider(said["urlPattern"], lists)
         self._providers.append(provider)
@@ -77,22 +72,29 @@ class ClearUrls:
         for known, rule in provider.raw.items():
             self.sentences[known] = f"{place}: cuts {_plain(rule)} out of the URL"
 
+    def _usable(self, patterns: Sequence[str], place: str) -> list[str]:
+        """The patterns that RE2 can match; the others are refused."""
+        reasons = {pattern: _why_not(pattern) for pattern in patterns}
+        self.refused += [f"{place}: {reason}" for reason in reasons.values() if reason]
+        return [pattern for pattern in patterns if not reasons[pattern]]
+
 
 class _Provider:
     """The rules for the URLs that one pattern matches."""
 
     def __init__(self, url_pattern: str, lists: Mapping[str, list[str]]) -> None:
         self.url_pattern = url_pattern
+        re2, options = _re2()
         names = list(dict.fromkeys(pattern for each in _NAME_RULES for pattern in lists[each]))
         self.names = {identifier("clearurls", url_pattern, "name", pattern): pattern for pattern in names}
         self.raw = {identifier("clearurls", url_pattern, "raw", pattern): pattern for pattern in lists["rawRules"]}
         self._name_ids = list(self.names)
-        self._name_set = _PatternSet(names, is_whole=True)
-        self._raw = [(known, _compiled(pattern)) for known, pattern in self.raw.items()]
-        self._exceptions = _PatternSet(lists["exceptions"])
+        self._matching_names = _matcher_of(names, is_whole=True)
+        self._raw = [(known, re2.compile(pattern, options)) for known, pattern in self.raw.items()]
+        self._excepted = _matcher_of(lists["exceptions"])
 
     def applied(self, url: str, off: Collection[str]) -> tuple[str, list[str]]:
-        if self._exceptions.matching(url):
+        if self._excepted(url):
             return url, []
         fired = []
         for known, pattern in self._raw:
@@ -105,7 +107,7 @@ class _Provider:
         if question:
             kept = []
             for part in query.split("&"):
-                matching = [self._name_ids[place] for place in self._name_set.matching(part.partition("=")[0])]
+                matching = [self._name_ids[place] for place in self._matching_names(part.partition("=")[0])]
                 used = [known for known in matching if known not in off]
                 if used:
                     fired.append(used[0])
@@ -116,62 +118,43 @@ class _Provider:
         return url, list(dict.fromkeys(fired))
 
 
-class _PatternSet:
-    """Matches several usable patterns at once; with *is_whole*, a pattern has to match the whole text."""
-
-    def __init__(self, patterns: Sequence[str], *, is_whole: bool = False) -> None:
-        re2 = _re2()
-        self._set = (re2.Set.FullMatchSet if is_whole else re2.Set.SearchSet)(_options(re2))
-        for pattern in patterns:
-            self._set.Add(pattern)
-        self._set.Compile()
-
-    def matching(self, text: str) -> list[int]:
-        """Places of the patterns that match an ASCII text, ascending."""
-        return sorted(self._set.Match(text) or ())
+def _matcher_of(patterns: Sequence[str], *, is_whole: bool = False) -> Callable[[str], list[int]]:
+    """A function that gives the places of the usable patterns that match an ASCII text (*is_whole*: all of it)."""
+    re2, options = _re2()
+    known = (re2.Set.FullMatchSet if is_whole else re2.Set.SearchSet)(options)
+    for pattern in patterns:
+        known.Add(pattern)
+    known.Compile()
+    return lambda text: sorted(known.Match(text) or ())
 
 
-def _compiled(pattern: str) -> Any:
-    """Compile a pattern, ignoring letter case.
-
-    ValueError if the pattern is invalid, too long, or RE2 does not support it (lookahead, back references).
-    """
-    re2 = _re2()
+def _why_not(pattern: str) -> str:
+    """Reason why RE2 cannot match a pattern (lookahead, back references), or should not; empty if it can."""
+    re2, options = _re2()
     if len(pattern) > _MAX_PATTERN:
-        raise ValueError(f"a pattern of {len(pattern)} characters")
+        return f"a pattern of {len(pattern)} characters"
     try:
-        return re2.compile(pattern, _options(re2))
+        re2.compile(pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "no pattern"
         said = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise ValueError(f"{pattern!r}: {said}") from None
+        return f"{pattern!r}: {said}"
     except UnicodeEncodeError:
-        raise ValueError("a pattern that is not valid Unicode") from None
+        return "a pattern that is not valid Unicode"
+    return ""
 
 
-def _why_not(pattern: str) -> str | None:
-    """Reason why a pattern cannot be used; None if it can."""
-    try:
-        _compiled(pattern)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def _re2() -> Any:
+def _re2() -> tuple[Any, Any]:
+    """RE2, and options for patterns of strangers, which ignore the letter case."""
     try:
         import re2
     except ImportError:
         raise MissingExtraError("reading the rules of ClearURLs", "google-re2", "static") from None
-    return re2
-
-
-def _options(re2: Any) -> Any:
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
     options.max_mem = _MAX_MEMORY
-    return options
+    return re2, options
 
 
 def _checked_providers(value: Any, file: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

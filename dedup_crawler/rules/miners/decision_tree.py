@@ -170,30 +170,24 @@ def _best_test(
     """The key with the highest gain ratio, and the rows of each of its values; None if no key gains anything."""
     before = _entropy(Counter(labels[place] for place in places).values())
     present = Counter(key for place in places for key in rows[place].context)
-    best: tuple[float, str] | None = None
+    best = (0.0, "")
     for key in present.keys() & frozenset(keys):
-        counts: dict[str | None, Counter[int]] = defaultdict(Counter)
-        for value, place in zip(_values(rows, places, key), places, strict=True):
-            counts[value][labels[place]] += 1
-        sizes = [count.total() for count in counts.values()]
-        if len(sizes) < 2:
-            continue
-        after = sum(size / len(places) * _entropy(c.values()) for size, c in zip(sizes, counts.values(), strict=True))
-        if before - after > 1e-9:
-            best = min(best or (0.0, ""), (-(before - after) / _entropy(sizes), key))
-    if best is None or best[0] >= 0:
-        return None
-    parts: dict[str | None, list[int]] = defaultdict(list)
-    for value, place in zip(_values(rows, places, best[1]), places, strict=True):
-        parts[value].append(place)
-    return best[1], dict(sorted(parts.items(), key=repr))
+        parts = _parts(rows, places, key).values()
+        after = sum(len(part) / len(places) * _entropy(Counter(labels[p] for p in part).values()) for part in parts)
+        if len(parts) > 1 and before - after > 1e-9:
+            best = min(best, (-(before - after) / _entropy(map(len, parts)), key))
+    return (best[1], dict(sorted(_parts(rows, places, best[1]).items(), key=repr))) if best[0] < 0 else None
 
 
-def _values(rows: Sequence[TreeRow], places: Sequence[int], key: str) -> list[str | None]:
+def _parts(rows: Sequence[TreeRow], places: Sequence[int], key: str) -> dict[str | None, list[int]]:
+    """Rows of each value of a key; rare values share one part."""
     values: list[str | None] = [rows[place].context.get(key, MISSING) for place in places]
     least = max(_MIN_VALUE_ROWS, _MIN_VALUE_SHARE * len(places))
     kept = {value for value, n in Counter(values).items() if n >= least} | {MISSING}
-    return [value if value in kept else _OTHERS for value in values]
+    parts: dict[str | None, list[int]] = defaultdict(list)
+    for value, place in zip(values, places, strict=True):
+        parts[value if value in kept else _OTHERS].append(place)
+    return parts
 
 
 def _entropy(counts: Iterable[int]) -> float:

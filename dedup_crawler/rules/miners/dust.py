@@ -19,7 +19,6 @@ only once.
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -215,7 +214,7 @@ def _pairs_with_leader(groups: Sequence[list[int]], urls: UrlList) -> Pairs:
 
 def _frequent_parts(groups: Sequence[Sequence[int]], parts: Parts) -> list[str]:
     counts = Counter(parts[place] for group in groups for place in group if place in parts)
-    return heapq.nsmallest(_N_DEFAULTS, counts, key=lambda part: (-counts[part], len(part), part))
+    return sorted(counts, key=lambda part: (-counts[part], len(part), part))[:_N_DEFAULTS]
 
 
 def _pairs_with(part: str, groups: Sequence[Sequence[int]], parts: Parts) -> Iterator[tuple[int, int]]:

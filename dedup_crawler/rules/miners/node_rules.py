@@ -124,20 +124,16 @@ def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operatio
                 operations[key] = Set(literal.value)
             continue
         wanted = [{values.get(key, MISSING) for values in urls} for _, urls in shown]
-        if _is_fake(wanted, shown):
-            ignored = _ignored(key, is_own=source is target, is_always_there=key in target.context)
-            if ignored is None:
-                return None
-            operations[key] = ignored
-        elif source is target:
-            continue
-        elif (origin := _origin(key, source_keys, wanted, shown)) is not None:
-            if origin != key:
-                operations[key] = Copy(origin)
-        elif (ignored := _ignored(key, is_own=source is target, is_always_there=key in target.context)) is not None:
-            operations[key] = ignored
-        else:
+        if not _is_fake(wanted, shown):
+            origin = key if source is target else _origin(key, source_keys, wanted, shown)
+            if origin is not None:
+                if origin != key:
+                    operations[key] = Copy(origin)
+                continue
+        ignored = _ignored(key, is_own=source is target, is_always_there=key in target.context)
+        if ignored is None:
             return None
+        operations[key] = ignored
     for key in source_keys:
         if key not in target_keys:
             operations[key] = Drop()

@@ -81,24 +81,16 @@ class KeyColumn:
         return np.where(self._rows[at] == places, self._numbers[at], np.int32(0))
 
     @cached_property
-    def is_digits(self) -> Flags:
-        """Mask (values,) of the values that are numbers."""
-        return self._of_class("digits")
-
-    @cached_property
-    def is_hex(self) -> Flags:
-        """Mask (values,) of the values that are hexadecimal strings."""
-        return self._of_class("hex")
+    def masks(self) -> Mapping[OfClass, Flags]:
+        """Mask (values,) of the values of each class: of the numbers, and of the hexadecimal strings."""
+        return {kind: np.fromiter(map(kind.matches, self.values), bool) for kind in (_DIGITS, _HEX)}
 
     @cached_property
     def pools(self) -> Numbers:
         """Class of each value, (values,): ANY_DIGITS, ANY_HEX or 0."""
         is_long = np.fromiter((value is not None and len(value) >= _MIN_HEX for value in self.values), bool)
-        pools = np.where(self.is_digits, ANY_DIGITS, np.where(self.is_hex & is_long, ANY_HEX, 0))
+        pools = np.where(self.masks[_DIGITS], ANY_DIGITS, np.where(self.masks[_HEX] & is_long, ANY_HEX, 0))
         return pools.astype(np.int32)
-
-    def _of_class(self, name: str) -> Flags:
-        return np.fromiter(map(OfClass(name).matches, self.values), bool, len(self.values))
 
 
 def key_columns(maps: Sequence[KeyValues]) -> dict[str, KeyColumn]:
@@ -277,5 +269,4 @@ def _matcher(column: KeyColumn, places: Numbers) -> Matcher | None:
         return None
     if least == numbers.max():
         return Literal(column.values[least])
-    kinds = ((_DIGITS, column.is_digits), (_HEX, column.is_hex))
-    return next((kind for kind, is_of_kind in kinds if is_of_kind[numbers].all()), ANY)
+    return next((kind for kind, is_of_kind in column.masks.items() if is_of_kind[numbers].all()), ANY)

@@ -11,7 +11,7 @@ There are two ways:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dedup_crawler.rules.language.statistics import count_merges
@@ -107,15 +107,15 @@ def global_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> dict[Template, T
     for url in urls:
         examples[url.template].append(url)
     links = _links(urls, examples)
-    ranks = {template: rank(members[0]) for template, members in examples.items()}
     chosen: dict[Template, TemplateMapping] = {}
-    for group in _connected(links):
-        left = set(group)
-        while left:
-            reached = {target: _routes(target, links, left) for target in left}
-            best = min(left, key=lambda t: (-sum(len(examples[s]) for s in reached[t]), ranks[t], t))
-            chosen.update((source, route) for source, route in reached[best].items() if source != best)
-            left -= reached[best].keys()
+    left = {template for target, sources in links.items() for template in (target, *sources)}
+    reached = {target: _routes(target, links, left) for target in left}
+    while left:
+        best = min(left, key=lambda t: (-sum(len(examples[s]) for s in reached[t]), rank(examples[t][0]), t))
+        gone = reached[best]
+        chosen.update((source, route) for source, route in gone.items() if source != best)
+        left -= gone.keys()
+        reached.update((t, _routes(t, links, left)) for t in left if not gone.keys().isdisjoint(reached[t]))
     return chosen
 
 
@@ -172,25 +172,6 @@ def _routes(target: Template, links: Links, allowed: set[Template]) -> dict[Temp
                     step.append(source)
         frontier = step
     return routes
-
-
-def _connected(links: Links) -> Iterable[set[Template]]:
-    neighbours: dict[Template, set[Template]] = defaultdict(set)
-    for target, sources in links.items():
-        for source in sources:
-            neighbours[source].add(target)
-            neighbours[target].add(source)
-    seen: set[Template] = set()
-    for start in neighbours:
-        if start not in seen:
-            group = {start}
-            stack = [start]
-            while stack:
-                new = neighbours[stack.pop()] - group
-                group |= new
-                stack += new
-            seen |= group
-            yield group
 
 
 def _by_cluster(urls: Sequence[TemplatedUrl]) -> dict[int, list[TemplatedUrl]]:

@@ -66,11 +66,6 @@ class UrlList:
         parts.remove(part)
         return f"{origin}?{'&'.join(parts)}" if parts else origin
 
-    def with_rest(self, place: int, rest: str) -> str:
-        """The URL at *place* with another path and query, its query sorted."""
-        form = self.forms[place]
-        return read_url(form[: len(form) - len(self.rests[place])] + rest, KEY_VALUES)[0]
-
     def may_be_same(self, left: int, right: int) -> bool:
         """Return True if two URLs may show the same page: their ranges overlap."""
         return bool(self.lows[left] <= self.highs[right] and self.lows[right] <= self.highs[left])
@@ -154,6 +149,6 @@ def shuffled(pairs: Sequence[tuple[int, int]], seed: int) -> PairsOfRule:
 
 
 def _place_of(place: int, rest: str, urls: UrlList) -> int | None:
-    form = urls.forms[place]
-    known = urls.place.get(form[: len(form) - len(urls.rests[place])] + rest)
-    return urls.place.get(urls.with_rest(place, rest)) if known is None and "&" in rest else known
+    target = urls.forms[place].removesuffix(urls.rests[place]) + rest
+    known = urls.place.get(target)
+    return urls.place.get(read_url(target, KEY_VALUES)[0]) if known is None and "&" in rest else known

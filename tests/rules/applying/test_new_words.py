@@ -17,67 +17,43 @@ CUT = Rule(HOST, {"path[1]": ANY}, {"path[1]": Cut("-", is_last=False, keeps_hea
 ONE_VALUE = Rule(HOST, {"query[page]": Literal("1")}, {"query[page]": Drop()})
 
 
-def guard(rules, *training):
-    """Return the answers for paths, in order."""
-    engine = RuleEngine(rules)
-    words = NewWords.learn(engine, [f"http://{HOST}{rest}" for rest in training])
-    return lambda rest: words.is_one_in(f"http://{HOST}{rest}", engine.form(f"http://{HOST}{rest}"))
+TITLES = [f"/questions/{q}/title-{q}" for q in range(60)]
+HELP = [f"/questions/{q}/help" for q in range(20)]
+STAR = Rule(HOST, {"path[0]": Literal("t"), "path[1]": ANY}, {"path[1]": Star()})
 
 
-def titles(n=30):
-    return [f"/questions/{q}/title-{q}" for q in range(n)]
+@pytest.mark.parametrize(
+    ("rule", "training", "asked", "words"),
+    [
+        # two questions may share a title; for the third it is a new word, and stays one; the first two keep theirs
+        (TITLE, TITLES, [f"/questions/{q}/history" for q in (1, 2, 3, 4, 1, 3)], [0, 0, 1, 1, 0, 1]),
+        (TITLE, TITLES, [f"/questions/{q}/title-of-{q}" for q in range(4)], [0, 0, 0, 0]),
+        # a question sorted in three ways is one page
+        (TITLE, TITLES, [f"/questions/7/title-7{query}" for query in ("", "?sort=a", "?sort=b")], [0, 0, 0]),
+        # three questions in training had this title, rightly: so a fourth may have it
+        (
+            TITLE,
+            [*TITLES, *(f"/questions/{q}/help" for q in range(3))],
+            [f"/questions/{q}/help" for q in "789"],
+            [0] * 3,
+        ),
+        # a session id is on all pages of a visit, as intended
+        (SID, [f"/topic/{t}?sid={t // 10}" for t in range(100)], [f"/topic/{t}?sid=new" for t in range(4)], [0] * 4),
+        # of ``7-title`` the title is watched
+        (CUT, [f"/topic/{t}-title{t}" for t in range(30)], [f"/topic/{t}-history" for t in range(4)], [0, 0, 1, 1]),
+        # the place of an ignored value is watched
+        (STAR, [f"/t/title{n}/{n}" for n in range(30)], [f"/t/history/{n}" for n in range(4)], [0, 0, 1, 1]),
+        # a rule about one value drops no new word, however often the value occurs
+        (ONE_VALUE, [f"/{n}?page=1" for n in range(30)], [f"/{n}/x?page=1" for n in range(4)], [0] * 4),
+    ],
+)
+def test_the_third_page_makes_a_word(rule, training, asked, words):
+    """The answers for paths, in order: which of them are new words in the place of a title."""
+    engine = RuleEngine([rule])
+    guard = NewWords.learn(engine, [f"http://{HOST}{rest}" for rest in training])
+    urls = [f"http://{HOST}{rest}" for rest in asked]
 
-
-def test_the_third_page_makes_a_word():
-    """Two questions may share a title; for the third it is a new word, and stays one; the first two keep theirs."""
-    is_word = guard([TITLE], *titles())
-
-    assert [is_word(f"/questions/{q}/history") for q in (1, 2, 3, 4, 1, 3)] == [False, False, True, True, False, True]
-    assert not is_word("/questions/3/a-title-of-its-own")
-
-
-def test_what_the_query_asks_of_a_page_is_the_same_page():
-    """A question sorted in three ways has one title."""
-    is_word = guard([TITLE], *titles())
-
-    assert not any(is_word(f"/questions/7/title-7{query}") for query in ("", "?sort=a", "?sort=b", "?sort=c"))
-
-
-def test_a_value_that_training_met_with_many_pages_is_known():
-    """Three questions in training had the title ``help``, rightly: so a fourth may have it."""
-    is_word = guard([TITLE], *titles(60), *[f"/questions/{q}/help" for q in range(3)])
-
-    assert not any(is_word(f"/questions/{q}/help") for q in range(10, 20))
-
-
-def test_values_that_always_come_with_many_pages_are_not_watched():
-    """A session id is on all pages of a visit, as intended."""
-    is_word = guard([SID], *[f"/topic/{t}?sid={t // 10}" for t in range(100)])
-
-    assert not any(is_word(f"/topic/{t}?sid=new") for t in range(10))
-
-
-def test_the_piece_that_goes_is_the_word():
-    """Of ``7-title`` the title is watched."""
-    is_word = guard([CUT], *[f"/topic/{t}-title{t}" for t in range(30)])
-
-    assert [is_word(f"/topic/{t}-history") for t in range(4)] == [False, False, True, True]
-
-
-@pytest.mark.parametrize(("rest", "rules"), [("/x?page=1", [ONE_VALUE]), ("/x", []), ("/a/b/c", [ONE_VALUE])])
-def test_rules_about_values_that_are_known_are_not_watched(rest, rules):
-    """No new word is dropped, however often it occurs."""
-    is_word = guard(rules, *[f"/{n}?page=1" for n in range(30)])
-
-    assert not any(is_word(f"/{n}{rest}") for n in range(5))
-
-
-def test_stars_are_watched_too():
-    """The place of an ignored value."""
-    rule = Rule(HOST, {"path[0]": Literal("t"), "path[1]": ANY}, {"path[1]": Star()})
-    is_word = guard([rule], *[f"/t/title{n}/{n}" for n in range(30)])
-
-    assert [is_word(f"/t/history/{n}") for n in range(4)] == [False, False, True, True]
+    assert [guard.is_one_in(url, engine.form(url)) for url in urls] == [bool(word) for word in words]
 
 
 def test_memory_is_bounded(monkeypatch):

@@ -28,30 +28,23 @@ def as_map(told):
     return {("query[f]" if i == 0 else f"query[f]#{i + 1}"): value for i, value in enumerate(told)}
 
 
-@pytest.mark.parametrize(
-    ("delimiter", "is_last", "keeps_head", "value", "parts"),
-    [
-        ("-", False, True, "7-a-title", ("7", "a-title")),
-        ("-", True, False, "a-title-7", ("7", "a-title")),
-        # one of several delimiters stays: otherwise it would be cut again
-        (":", True, True, "a:b:page", ("a:b:", "page")),
-        (":", False, False, "wiki:a:page", (":a:page", "wiki")),
-        # no cut that leaves or removes nothing
-        ("-", False, True, "title", ("title", None)),
-        ("-", False, True, "-title", ("-title", None)),
-        ("-", False, True, "7-", ("7-", None)),
-        ("-", False, True, "", ("", None)),
-        ("-", False, True, None, (None, None)),
-    ],
-)
-def test_what_a_cut_leaves_and_takes(delimiter, is_last, keeps_head, value, parts):
-    """Before or after the first or last delimiter."""
-    assert Cut(delimiter, is_last, keeps_head).parts(value) == parts
+FIRST, LAST = Cut("-", is_last=False, keeps_head=True), Cut("-", is_last=True, keeps_head=False)
 
 
 @pytest.mark.parametrize(
     ("edit", "value", "parts"),
     [
+        (FIRST, "7-a-title", ("7", "a-title")),
+        (LAST, "a-title-7", ("7", "a-title")),
+        # one of several delimiters stays: otherwise it would be cut again
+        (Cut(":", is_last=True, keeps_head=True), "a:b:page", ("a:b:", "page")),
+        (Cut(":", is_last=False, keeps_head=False), "wiki:a:page", (":a:page", "wiki")),
+        # no cut that leaves or removes nothing
+        (FIRST, "title", ("title", None)),
+        (FIRST, "-title", ("-title", None)),
+        (FIRST, "7-", ("7-", None)),
+        (FIRST, "", ("", None)),
+        (FIRST, None, (None, None)),
         (Shorten(7), "214a8d3e5b9c01", ("214a8d3", "e5b9c01")),
         (Shorten(7), "214A8D3E5B9C01", ("214A8D3", "E5B9C01")),
         (Shorten(7), "214a8d3", ("214a8d3", None)),
@@ -72,8 +65,11 @@ def test_what_a_cut_leaves_and_takes(delimiter, is_last, keeps_head, value, part
         (Spaces("%20", "_"), None, (None, None)),
     ],
 )
-def test_other_spellings(edit, value, parts):
-    """A hash is abbreviated, capitals become small letters, spaces are written in one way; other values stay."""
+def test_what_an_edit_leaves_and_takes(edit, value, parts):
+    """
+    A value is cut at a delimiter, a hash is abbreviated, capitals become small letters, spaces are written in one way;
+    other values stay.
+    """
     assert edit.parts(value) == parts
 
 

@@ -80,15 +80,6 @@ def test_a_cluster_has_one_target_and_it_stays():
     assert [row.transformation for row in rows] == [frozenset({("query[sid]", Star())})] * 2
 
 
-def test_session_ids():
-    """On the planted site the session id goes, with its evidence."""
-    crawl = session_ids()
-    method = DecisionTree().fit(crawl.urls, crawl.clusters)
-
-    assert method.canonicalize(f"{HOST}/topic.php?t=9&sid=00c0ffee") == f"{HOST}/topic.php?t=9"
-    assert "60 groups, 0 contradictions" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee").reason
-
-
 def test_slugs_behind_an_id_in_one_component(tmp_path):
     """``/7-title`` is ``/7``: a rule about a part of a value, which survives saving."""
     crawl = slugs()
@@ -99,10 +90,3 @@ def test_slugs_behind_an_id_in_one_component(tmp_path):
 
     for model in (method, loaded):
         assert model.canonicalize(f"{HOST}/questions/999-how-to") == f"{HOST}/questions/999"
-
-
-def test_singletons_are_the_negatives():
-    """A site without duplicates gives no rules, whatever its URLs look like."""
-    urls = [f"{HOST}/t/{i % 50}?page={i // 50}&sid={i}" for i in range(500)]
-
-    assert DecisionTree().fit(urls, range(500)).engine_.rules == []

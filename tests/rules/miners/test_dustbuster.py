@@ -81,15 +81,6 @@ def test_a_page_without_content_says_nothing():
     assert len(DustBuster().fit_sizes(urls, [(n // 2 + 1,) * 2 for n in range(40)]).engine_.rules) == 1
 
 
-def test_a_site_without_duplicates_gives_no_rule():
-    """From singletons alone nothing is learnt, and every URL keeps its form."""
-    urls = [f"{ORIGIN}/topic?id={n}" for n in range(100)]
-    method = DustBuster().fit(urls, range(100))
-
-    assert method.learnt() == []
-    assert method.canonicalize_many(urls) == urls
-
-
 def test_sizes_have_to_fit_the_urls():
     """A support of up to the number of URLs, and above."""
     with pytest.raises(BadInputError, match="1 URLs and 2 sizes"):

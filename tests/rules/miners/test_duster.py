@@ -1,34 +1,11 @@
 """DUSTER: multiple alignment and the column test."""
 
+import pytest
+
 from dedup_crawler.methods.miners import Duster
 from dedup_crawler.rules.miners.duster import align
 from dedup_crawler.urls.keyvalue import KEY_VALUES
-from planted_site import HOST, session_ids, slugs
-
-
-def forms_of_pages(method, crawl):
-    pages = {}
-    for url, page in zip(crawl.urls, crawl.clusters, strict=True):
-        pages.setdefault(page, set()).add(method.canonicalize(url))
-    return pages
-
-
-def test_session_ids():
-    """One rule for all topics, with its evidence."""
-    crawl = session_ids()
-    method = Duster().fit(crawl.urls, crawl.clusters)
-
-    assert method.canonicalize(f"{HOST}/topic.php?t=9&sid=00c0ffee") == f"{HOST}/topic.php?t=9"
-    assert "60 groups, 0 contradictions" in method.explain(f"{HOST}/topic.php?t=9&sid=00c0ffee").reason
-
-
-def test_the_column_test_tells_slugs_from_pages():
-    """The slug varies within a page, the number does not: each question has one form, and no two share it."""
-    crawl = slugs()
-    forms = forms_of_pages(Duster().fit(crawl.urls, crawl.clusters), crawl)
-
-    assert all(len(its) == 1 for its in forms.values())
-    assert len(set.union(*forms.values())) == len(forms)
+from planted_site import HOST
 
 
 def test_a_value_may_move_from_the_path_to_the_query():
@@ -57,26 +34,22 @@ def test_too_few_pages_teach_nothing():
     assert Duster().fit([url for url, _ in visits], range(len(visits))).engine_.rules == []
 
 
-def columns(*rests):
-    maps = [KEY_VALUES.read(rest, "http") for rest in rests]
-    return [(set(column.tokens), sorted(column.keys)) for column in align(maps)]
+@pytest.mark.parametrize(
+    ("rests", "expected"),
+    [
+        # an inserted folder is a gap in the other URLs; the number stays in its column, at any place
+        (("/q/17", "/en/q/17", "/q/17"), [({"en"}, [1]), ({"q"}, [0, 1, 2]), ({"17"}, [0, 1, 2])]),
+        # values of different query keys are never aligned
+        (("/?a=1", "/?b=2"), [({"1"}, [0]), ({"2"}, [1])]),
+        # a value that moved from the path to the query is one column
+        (("/story/17", "/story?id=17"), [({"17"}, [0, 1])]),
+        # the most alike are aligned first: the number is one column of all three spellings
+        (("/questions/17/a-slug", "/q/17", "/questions/17"), [({"17"}, [0, 1, 2])]),
+    ],
+)
+def test_what_is_alike_stands_in_one_column(rests, expected):
+    """Tokens of a column, and the numbers of the URLs that have one."""
+    columns = align([KEY_VALUES.read(rest, "http") for rest in rests])
+    found = [(set(column.tokens), sorted(column.keys)) for column in columns]
 
-
-def test_what_is_alike_stands_in_one_column():
-    """An inserted folder is a gap in the other URLs; the number stays in its column, at any place."""
-    assert columns("/q/17", "/en/q/17", "/q/17") == [({"en"}, [1]), ({"q"}, [0, 1, 2]), ({"17"}, [0, 1, 2])]
-
-
-def test_values_of_different_query_keys_are_never_aligned():
-    """``a=1`` and ``b=2`` are two columns with a gap each."""
-    assert sorted(columns("/?a=1", "/?b=2"), key=str) == [({"1"}, [0]), ({"2"}, [1])]
-
-
-def test_a_value_that_moved_is_one_column():
-    """The id in the path and the id in the query."""
-    assert ({"17"}, [0, 1]) in columns("/story/17", "/story?id=17")
-
-
-def test_the_most_alike_are_aligned_first():
-    """Three spellings of one page: the number is one column of all."""
-    assert ({"17"}, [0, 1, 2]) in columns("/questions/17/a-slug", "/q/17", "/questions/17")
+    assert all(column in found for column in expected)

@@ -1,4 +1,4 @@
-"""Miners on hostile sites: traps, contradicting rules, nothing to learn, one page for all."""
+"""What all miners do: on planted sites, and on hostile ones, with traps, contradictions, and nothing to learn."""
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +10,7 @@ from dedup_crawler.methods import METHODS, make_method
 from dedup_crawler.methods.rule_based import RuleBased
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
-from planted_site import HOST
+from planted_site import HOST, session_ids, slugs
 
 MINERS = [name for name, method in METHODS.items() if issubclass(method, RuleBased)]
 
@@ -18,6 +18,29 @@ MINERS = [name for name, method in METHODS.items() if issubclass(method, RuleBas
 @pytest.fixture(params=MINERS)
 def name(request):
     return request.param
+
+
+OPTIONS = {"rewrite-rules": {"fan_out": 2}}  # the fan-out of the paper asks for more visits
+
+
+def test_session_ids_go(name):
+    """One rule drops the session id of every topic, with its evidence."""
+    crawl = session_ids()
+    method = make_method(name, **OPTIONS.get(name, {})).fit(crawl.urls, crawl.clusters)
+    url = f"{HOST}/topic.php?t=9&sid=00c0ffee00c0ffee"
+
+    assert method.n_learnt() == 1
+    assert method.canonicalize(url) == f"{HOST}/topic.php?t=9"
+    assert "60 groups, 0 contradictions" in method.explain(url).reason
+
+
+@pytest.mark.parametrize("name", ["duster", "pattern-tree"])
+def test_slugs_go_and_pages_stay_apart(name):
+    """The slug varies within a page, the number does not: each question has one form, and no two share it."""
+    crawl = slugs()
+    forms = make_method(name).fit(crawl.urls, crawl.clusters).canonicalize_many(crawl.urls)
+
+    assert len(set(forms)) == len(set(zip(forms, crawl.clusters, strict=True))) == len(set(crawl.clusters))
 
 
 def test_one_page_under_very_many_urls(name):
@@ -68,6 +91,7 @@ def test_all_singletons_teach_nothing(name):
 
     assert method.n_learnt() == 0
     assert method.canonicalize_many(urls) == urls
+    assert "no rule" in method.explain(urls[0]).reason
 
 
 def test_one_page_only(name):
