@@ -7,9 +7,8 @@ was renamed, and a second import of a file changes nothing.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 import xxhash
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.compression import Damages, Gap, OnDamage, as_utf8, read_chunks
+from dedup_crawler.pages.compression import Damages, Gap, OnDamage, Progress, as_utf8, read_chunks
 from dedup_crawler.pages.items import (
     Names,
     columns_of,
@@ -80,16 +79,16 @@ class ImportReport:
 def import_files(
     paths: Sequence[Path],
     store: PageStore,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
     *,
     fields: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> ImportReport:
     """Read the pages of *paths* (plain, gzip or zstd files of any :class:`Kind`) into *store*.
 
-    If the import is interrupted, also by Ctrl-C, the records read so far are in the store. *progress* is called with
-    the name of a file, the number of bytes read, and its size in bytes. *fields* maps our fields to their names in JSON
-    and CSV (an empty name leaves the field out). *host* is the host of paths in access logs, with or without scheme.
+    If the import is interrupted, also by Ctrl-C, the records read so far are in the store. *fields* maps our fields to
+    their names in JSON and CSV (an empty name leaves the field out). *host*, with or without scheme, is the host of
+    paths in access logs.
 
     BadInputError if a file is missing or of an unknown kind; nothing is read then. StoreError if the store cannot be
     written.
@@ -97,9 +96,7 @@ def import_files(
     return import_sources(sources_of(paths, fields, host), store, progress)
 
 
-def import_sources(
-    sources: Sequence[Source], store: PageStore, progress: Callable[[str, int, int], None] | None = None
-) -> ImportReport:
+def import_sources(sources: Sequence[Source], store: PageStore, progress: Progress | None = None) -> ImportReport:
     """Read the pages of files whose kinds are known; the rest as :func:`import_files`."""
     report = ImportReport()
     for source in sources:
@@ -116,11 +113,11 @@ class Source:
     given: Mapping[str, str] = field(default_factory=dict)
     origin: str = ""
 
-    def steps(self, on_damage: OnDamage, on_read: Callable[[int], None], start: int) -> Iterator[Step]:
+    def steps(self, on_damage: OnDamage, progress: Progress | None = None, start: int = 0) -> Iterator[Step]:
         """Read the pages of the file, except for those of the first *start* records."""
         if self.kind is Kind.WACZ:
-            return read_wacz(self.path, on_damage, on_read, start)
-        chunks = read_chunks(self.path, on_read)
+            return read_wacz(self.path, on_damage, progress, start)
+        chunks = read_chunks(self.path, progress)
         if self.kind is Kind.WARC:
             return read_warc(chunks, on_damage, start)
         if self.kind is Kind.ACCESS_LOG:
@@ -148,26 +145,15 @@ def sources_of(paths: Sequence[Path], fields: Mapping[str, str] | None = None, h
     return [Source(path, kind_of_file(path, names, host), given, origin) for path in map(Path, paths)]
 
 
-def _import_file(
-    source: Source, store: PageStore, report: ImportReport, progress: Callable[[str, int, int], None] | None
-) -> None:
+def _import_file(source: Source, store: PageStore, report: ImportReport, progress: Progress | None) -> None:
     """Import one file and count its records."""
-    path = source.path
     digest = source.digest()
-    size = path.stat().st_size
     start = store.import_position(digest)
     n_done = n_pages = 0
 
-    def on_damage(offset: int, reason: str) -> None:
-        report.damages.add(str(path), offset, reason)
-
-    def on_read(n_bytes: int) -> None:
-        if progress is not None:
-            progress(path.name, n_bytes, size)
-
     def pages() -> Iterator[Page]:
         nonlocal n_done, n_pages
-        for n_done, page in source.steps(on_damage, on_read, start):
+        for n_done, page in source.steps(report.damages.of(source.path), progress, start):
             if page is not None:
                 yield page
                 # the store has taken the page when it asks for the next one
@@ -194,7 +180,6 @@ def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
     *host* is the host of the paths in an access log, if the user has given one. BadInputError if the file is missing,
     cannot be read, or is of no known kind.
     """
-    _check_readable(path)
     head = b"".join(_head(path))[:_HEAD]
     if head.startswith(_ZIP_MARK):
         warc_members(path)  # raises an error if it is no WACZ
@@ -245,15 +230,6 @@ def _head(path: Path) -> Iterator[bytes]:
             return
         yield chunk if n_bytes else chunk.removeprefix(b"\xef\xbb\xbf")
         n_bytes += len(chunk)
-
-
-def _check_readable(path: Path) -> None:
-    if path.is_dir():
-        raise BadInputError(f"{path} is a folder: give the files in it")
-    if not path.is_file():
-        raise BadInputError(f"there is no file {path}")
-    if not os.access(path, os.R_OK):
-        raise BadInputError(f"{path} cannot be read: change its permissions")
 
 
 def _origin(host: str) -> str:

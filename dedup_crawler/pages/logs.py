@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import xxhash
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.compression import Damages, Gap, OnDamage, bounded_lines, read_chunks
+from dedup_crawler.pages.compression import Damages, Gap, OnDamage, Progress, bounded_lines, read_chunks
 from dedup_crawler.pages.records import Page, Step
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -73,9 +73,8 @@ def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterato
     """Accesses of one file, in order; *on_damage* gets the offset and the reason for each line that cannot be read."""
     places: Mapping[str, int] | None = None
     for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
-        if line is None or isinstance(line, Gap):
-            reason = f"more than {MAX_LINE} bytes" if line is None else line.reason
-            on_damage(offset, f"line {number}: {reason}")
+        if isinstance(line, Gap):
+            on_damage(offset, f"line {number}: {line.reason}")
             continue
         text = line.decode("utf-8", "backslashreplace").rstrip("\r")
         if number == 1:
@@ -176,19 +175,17 @@ class LogReport:
                 self.sizes[url] = its
 
 
-def read_logs(
-    paths: Sequence[Path], host: str | None = None, progress: Callable[[str, int, int], None] | None = None
-) -> LogReport:
+def read_logs(paths: Sequence[Path], host: str | None = None, progress: Progress | None = None) -> LogReport:
     """Read access logs of one site; plain, gzip or zstd.
 
     *host* (with its port) is the host of URLs that the log writes without a host. If it is None, the host of most
-    referrers is taken, because visitors usually come from a page of the site itself. *progress* is called with the name
-    of a file, the number of bytes read, and its size in bytes. BadInputError if a file is missing or has no accesses.
+    referrers is taken, because visitors usually come from a page of the site itself. BadInputError if a file is missing
+    or has no accesses.
     """
     report = LogReport()
     for path in map(Path, paths):
         before = report.n_accesses
-        for access in _accesses(path, report.damages, progress):
+        for access in read_accesses(read_chunks(path, progress), report.damages.of(path)):
             report.add(access)
         if report.n_accesses == before:
             lines = [record.reason for record in report.damages.records if record.path == str(path)]
@@ -196,22 +193,6 @@ def read_logs(
             raise BadInputError(f"{path} has no accesses ({first}): expected {_EXPECTED}.")
     report.settle(host)
     return report
-
-
-def _accesses(path: Path, damages: Damages, progress: Callable[[str, int, int], None] | None) -> Iterator[Access]:
-    if not path.is_file():
-        raise BadInputError(f"there is no file {path}")
-    size = path.stat().st_size
-
-    def on_read(n_bytes: int) -> None:
-        if progress is not None:
-            progress(path.name, n_bytes, size)
-
-    try:
-        chunks = read_chunks(path, on_read)
-        yield from read_accesses(chunks, lambda offset, reason: damages.add(str(path), offset, reason))
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _is_page(access: Access) -> bool:

@@ -12,14 +12,14 @@ import re
 import zipfile
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from urllib.parse import urljoin
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.compression import Gap, OnDamage, file_chunks
+from dedup_crawler.pages.compression import Gap, OnDamage, Progress, file_chunks
 from dedup_crawler.pages.records import Page, Step
 from dedup_crawler.pages.warc import MAX_BODY, RecordReader, WarcRecord, decoded_body, parse_message
 
@@ -135,7 +135,7 @@ class _PageReader:
         )
 
 
-def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], start: int = 0) -> Iterator[Step]:
+def read_wacz(path: Path, on_damage: OnDamage, progress: Progress | None = None, start: int = 0) -> Iterator[Step]:
     """Read the pages of a WACZ file, a ZIP file with WARC files in its folder ``archive``, without unpacking it.
 
     The damage offsets count in the WARC file that the reason names.
@@ -152,7 +152,8 @@ def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], s
                 yield n_before + n_done, page
             n_before += n_done
             n_bytes += member.compress_size
-            on_read(n_bytes)
+            if progress is not None:
+                progress(path.name, n_bytes, path.stat().st_size)
 
 
 def warc_members(path: Path) -> list[zipfile.ZipInfo]:

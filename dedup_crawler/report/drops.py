@@ -185,8 +185,7 @@ def _read_drops(path: Path, truth: Mapping[str, str], suspected: frozenset[str],
 def _lines(path: Path, progress: Progress) -> Iterator[LoggedDrop | None]:
     """Read the drops of a file; None for a line without a drop."""
     try:
-        size = path.stat().st_size
-        chunks = read_chunks(path, lambda n_read: progress("drops", n_read, size))
+        chunks = read_chunks(path, lambda _, n_read, n_bytes: progress("drops", n_read, n_bytes))
         for _, line in bounded_lines(chunks, MAX_LINE):
             if line not in (b"", b"\r"):
                 yield _drop(line) if isinstance(line, bytes) else None

@@ -60,8 +60,7 @@ class Input:
     def pages(self, on_damage: OnDamage) -> Iterator[Page]:
         """Read the pages in order; what cannot be read is told by its place in the file and the reason."""
         if self.kind is not None:
-            steps = Source(Path(self.place), self.kind).steps(on_damage, lambda n_bytes: None, 0)
-            return (page for _, page in steps if page is not None)
+            return (page for _, page in Source(Path(self.place), self.kind).steps(on_damage) if page is not None)
         return _parquet_pages(self.place, on_damage) if self.is_parquet else _stored_pages(self.place)
 
 

@@ -68,7 +68,7 @@ def test_json_lines_in_every_packing(tmp_path: Path, db: Path, name: str):
     report, pages = imported(db, written(tmp_path / name, pack(raw)))
     assert [page.url for page in pages] == ["http://a/", "http://b/"]
     [damage] = report.damages.records
-    assert re.fullmatch(rf".*{name}, byte 34: line 2: .*", str(damage))
+    assert (damage.path, damage.offset, damage.reason[:8]) == (str(tmp_path / name), 34, "line 2: ")
 
 
 def test_importing_twice_changes_nothing(tmp_path: Path, db: Path):
