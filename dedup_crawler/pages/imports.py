@@ -19,6 +19,7 @@ import xxhash
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.pages.compression import Damages, Gap, OnDamage, Progress, as_utf8, read_chunks
 from dedup_crawler.pages.items import (
+    NAMES,
     Names,
     columns_of,
     has_field,
@@ -66,8 +67,6 @@ class ImportReport:
     """Number of pages whose URL was not in the store."""
     n_known: int = 0
     """Number of pages whose URL was in the store already."""
-    n_skipped: int = 0
-    """Number of records without a page (requests, revisits, empty lines, ...) or from an earlier run."""
     n_by_digest: int = 0
     """Number of pages with only a digest of the body."""
     n_without_body: int = 0
@@ -106,11 +105,11 @@ def import_sources(sources: Sequence[Source], store: PageStore, progress: Progre
 
 @dataclass(frozen=True)
 class Source:
-    """A file with its kind and the options of the user: other names of fields, and the host of paths in a log."""
+    """A file with its kind, the names of its fields, and the scheme and host of paths in a log, if they were given."""
 
     path: Path
     kind: Kind
-    given: Mapping[str, str] = field(default_factory=dict)
+    names: Names = field(default_factory=lambda: NAMES)
     origin: str = ""
 
     def steps(self, on_damage: OnDamage, progress: Progress | None = None, start: int = 0) -> Iterator[Step]:
@@ -123,26 +122,25 @@ class Source:
         if self.kind is Kind.ACCESS_LOG:
             return access_pages(chunks, on_damage, start, self.origin)
         read = read_table if self.kind is Kind.TABLE else read_json_pages
-        return read(chunks, on_damage, start, names_with(self.given))
+        return read(chunks, on_damage, start, self.names)
 
     def digest(self) -> str:
-        """128-bit digest of the size, the first and last MiB, and the options of the user."""
+        """128-bit digest of the size, the first and last MiB, and what the user has said of the file."""
         size = self.path.stat().st_size
         digest = xxhash.xxh3_128(str(size).encode())
         with self.path.open("rb") as file:
             digest.update(file.read(_DIGEST_BYTES))
             file.seek(max(size - _DIGEST_BYTES, 0))
             digest.update(file.read(_DIGEST_BYTES))
-        if self.given or self.origin:
-            digest.update(repr((sorted(self.given.items()), self.origin)).encode(errors="replace"))
+        if self.names != NAMES or self.origin:
+            digest.update(repr((sorted(self.names.items()), self.origin)).encode(errors="replace"))
         return digest.hexdigest()
 
 
 def sources_of(paths: Sequence[Path], fields: Mapping[str, str] | None = None, host: str | None = None) -> list[Source]:
     """Detect the kinds of files; errors and options as :func:`import_files`."""
-    given, origin = dict(fields or {}), "" if host is None else _origin(host)
-    names = names_with(given)
-    return [Source(path, kind_of_file(path, names, host), given, origin) for path in map(Path, paths)]
+    names, origin = names_with(fields or {}), "" if host is None else _origin(host)
+    return [Source(path, kind_of_file(path, names, host), names, origin) for path in map(Path, paths)]
 
 
 def _import_file(source: Source, store: PageStore, report: ImportReport, progress: Progress | None) -> None:
@@ -171,7 +169,6 @@ def _import_file(source: Source, store: PageStore, report: ImportReport, progres
     report.n_records += n_done
     report.n_new_pages += n_new
     report.n_known += n_pages - n_new
-    report.n_skipped += n_done - n_pages
 
 
 def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
@@ -180,7 +177,7 @@ def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
     *host* is the host of the paths in an access log, if the user has given one. BadInputError if the file is missing,
     cannot be read, or is of no known kind.
     """
-    head = b"".join(_head(path))[:_HEAD]
+    head = _head(path)
     if head.startswith(_ZIP_MARK):
         warc_members(path)  # raises an error if it is no WACZ
         return Kind.WACZ
@@ -222,14 +219,14 @@ def _entries(line: bytes) -> list[Any]:
         return []
 
 
-def _head(path: Path) -> Iterator[bytes]:
-    """The first chunks, unpacked and without a byte order mark."""
-    n_bytes = 0
+def _head(path: Path) -> bytes:
+    """The first bytes, unpacked and without a byte order mark."""
+    head = b""
     for chunk in as_utf8(read_chunks(path)):
-        if isinstance(chunk, Gap) or n_bytes >= _HEAD:
-            return
-        yield chunk if n_bytes else chunk.removeprefix(b"\xef\xbb\xbf")
-        n_bytes += len(chunk)
+        if isinstance(chunk, Gap) or len(head) >= _HEAD:
+            break
+        head += chunk
+    return head.removeprefix(b"\xef\xbb\xbf")[:_HEAD]
 
 
 def _origin(host: str) -> str:

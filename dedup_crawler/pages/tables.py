@@ -252,7 +252,7 @@ def storable(text: str | None) -> str | None:
 def checked(rows: Sequence[AnyRow], query: Query, name: str) -> Sequence[AnyRow]:
     """Check the *rows* of a query; StoreError, with the *name* of the database, for a value of a wrong type.
 
-    The query selects our columns, or functions of them that return a whole number or NULL.
+    The query selects our columns, or functions of them with a type.
     """
     columns = [_column(column) for column in query.selected_columns]
     known: set[tuple[type, ...]] = set()
@@ -273,8 +273,6 @@ def checked(rows: Sequence[AnyRow], query: Query, name: str) -> Sequence[AnyRow]
 def _column(column: Any) -> tuple[str, tuple[type, ...]]:
     """Name of a column and the types of its values."""
     kind = column.type.python_type
-    if kind is object:  # a function
-        kind = int
     kinds = (float, int) if kind is float else (kind,)
     # an outer join may add NULL
     is_optional = getattr(column, "nullable", True) or column.table.name == "digests"

@@ -72,9 +72,12 @@ def find_inputs(paths: Sequence[str]) -> tuple[list[Input], list[str]]:
 
     BadInputError if a path does not exist, or no file can be used.
     """
-    found = [_input_or_problem(place) for path in paths for place in _files_of(path)]
-    inputs = [each for each in found if isinstance(each, Input)]
-    problems = [each for each in found if isinstance(each, str)]
+    inputs, problems = [], []
+    for place in [place for path in paths for place in _files_of(path)]:
+        try:
+            inputs.append(_input_of(place))
+        except DedupError as error:  # noqa: PERF203 - of one file among many
+            problems.append(str(error))
     if not inputs:
         more = f" (and {len(problems) - 1} more that cannot be used)" if len(problems) > 1 else ""
         raise BadInputError(problems[0] + more if problems else f"there is no file in {', '.join(paths)}")
@@ -88,13 +91,6 @@ def _files_of(path: str) -> list[str]:
         raise BadInputError(f"there is no file or folder {path}")
     found = sorted(each for each in Path(path).rglob("*") if each.is_file())
     return [str(each) for each in found if each.name[0] not in "._"]
-
-
-def _input_or_problem(place: str) -> Input | str:
-    try:
-        return _input_of(place)
-    except DedupError as error:
-        return str(error)
 
 
 def _input_of(place: str) -> Input:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -130,9 +131,6 @@ def _learn(
 ) -> None:
     """Read the texts, bring those of a host together, and have each host learnt where its texts are."""
 
-    def texts(number: int, source: Input) -> Iterator[Row]:
-        return texts_of(number, source, plan)
-
     def learn(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         host = key[0].as_py()
         if _done(folder, host) is None:  # else a worker that died had done it
@@ -141,7 +139,7 @@ def _learn(
         yield pa.RecordBatch.from_pylist([{"host": host}], _LEARNT)
 
     n_tasks = min(len(plan), TASKS_A_CORE * spark.sparkContext.defaultParallelism)
-    at_home = inputs_frame(spark, inputs, texts, TEXTS).repartition(n_tasks, "host")
+    at_home = inputs_frame(spark, inputs, partial(texts_of, plan=plan), TEXTS).repartition(n_tasks, "host")
     at_home.groupBy("host").applyInArrow(learn, from_arrow_schema(_LEARNT)).collect()
 
 
