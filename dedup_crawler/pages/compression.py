@@ -65,7 +65,7 @@ class Damages:
     n: int = 0
     records: list[DamagedRecord] = field(default_factory=list)
 
-    def of(self, path: Path) -> OnDamage:
+    def of(self, path: Path | str) -> OnDamage:
         """Note that places of a file could not be read."""
 
         def on_damage(offset: int, reason: str) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,21 +71,22 @@ class Access:
 
 def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:
     """Accesses of one file, in order; *on_damage* gets the offset and the reason for each line that cannot be read."""
-    places: Mapping[str, int] | None = None
+    columns: list[str] | None = None
     for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
         if isinstance(line, Gap):
             on_damage(offset, f"line {number}: {line.reason}")
             continue
         text = line.decode("utf-8", "backslashreplace").rstrip("\r")
         if number == 1:
-            places = _columns(text.removeprefix("\ufeff"))
-            if places is not None:
+            columns = _columns(text.removeprefix("\ufeff"))
+            if columns is not None:
                 continue
-        access = _from_columns(text, places) if places is not None else _from_line(text)
+        access = _from_columns(text, columns) if columns is not None else _from_line(text)
         if access is not None:
             yield access
         elif text.strip():
-            on_damage(offset, f"line {number}: expected {_said(places)}, found {text[:60]!r}")
+            expected = _EXPECTED if columns is None else f"the columns {', '.join(columns)}"
+            on_damage(offset, f"line {number}: expected {expected}, found {text[:60]!r}")
 
 
 def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, origin: str) -> Iterator[Step]:
@@ -204,23 +205,18 @@ def _is_page(access: Access) -> bool:
     )
 
 
-def _columns(header: str) -> Mapping[str, int] | None:
-    """Name -> place of the columns; None if *header* does not name columns."""
+def _columns(header: str) -> list[str] | None:
+    """Names of the columns; None if *header* does not name columns."""
     names = header.lower().split("\t")
-    return {name: place for place, name in enumerate(names)} if set(_NEEDED) <= set(names) else None
+    return names if set(_NEEDED) <= set(names) else None
 
 
-def _said(places: Mapping[str, int] | None) -> str:
-    return _EXPECTED if places is None else "the columns " + ", ".join(sorted(places, key=lambda name: places[name]))
-
-
-def _from_columns(text: str, places: Mapping[str, int]) -> Access | None:
+def _from_columns(text: str, columns: list[str]) -> Access | None:
     cells = text.split("\t")
-    if len(cells) != len(places):
+    if len(cells) != len(columns):
         return None
-    method, url, status, size = (cells[places[name]] for name in _NEEDED)
-    referrer = cells[places["referrer"]] if "referrer" in places else ""
-    return _access(method, url, status, size, referrer)
+    row = dict(zip(columns, cells, strict=True))
+    return _access(row["method"], row["url"], row["status"], row["size"], row.get("referrer", ""))
 
 
 def _from_line(text: str) -> Access | None:

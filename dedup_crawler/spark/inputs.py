@@ -20,7 +20,7 @@ import xxhash
 from pyarrow import parquet
 
 from dedup_crawler.errors import BadInputError, DedupError
-from dedup_crawler.pages.compression import OnDamage
+from dedup_crawler.pages.compression import Damages, OnDamage
 from dedup_crawler.pages.database import shown_location
 from dedup_crawler.pages.imports import Kind, Source, kind_of_file
 from dedup_crawler.pages.items import NAMES, has_field, page_of
@@ -154,21 +154,17 @@ def read_pages(source: Input) -> Iterator[Page | str]:
 
     In URLs, characters that a store refuses are replaced as the store does.
     """
-    n_damages = 0
-    first = ""
-
-    def on_damage(place: int, reason: str) -> None:
-        nonlocal n_damages, first
-        n_damages += 1
-        first = first or f"{place}: {reason}"
-
+    damages = Damages()
+    on_damage = damages.of(source.name)
     try:
         for page in source.pages(on_damage):
             yield _storable(page)
     except (DedupError, OSError) as error:  # of one file among many: it was there when the job began
         on_damage(0, str(error))
-    if n_damages:
-        yield f"{source.name}: {n_damages} {'place' if n_damages == 1 else 'places'} could not be read; first {first}"
+    if damages.n:
+        first = damages.records[0]
+        places = f"{damages.n} {'place' if damages.n == 1 else 'places'}"
+        yield f"{source.name}: {places} could not be read; first {first.offset}: {first.reason}"
 
 
 def _storable(page: Page) -> Page:

@@ -60,17 +60,6 @@ def test_every_packing_gives_the_same_pages(tmp_path: Path, db: Path, name: str)
     assert {page.referrer for page in pages} == {f"{SITE}/"}
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.JSONL.zst"])
-def test_json_lines_in_every_packing(tmp_path: Path, db: Path, name: str):
-    """Three compressions, one result; the broken line is reported with file and line."""
-    raw = b'{"url": "http://a/", "html": "x"}\nbroken\n{"url": "http://b/"}\n'
-    pack = {".gz": gzip.compress, ".zst": zstandard.compress}.get(Path(name).suffix, bytes)
-    report, pages = imported(db, written(tmp_path / name, pack(raw)))
-    assert [page.url for page in pages] == ["http://a/", "http://b/"]
-    [damage] = report.damages.records
-    assert (damage.path, damage.offset, damage.reason[:8]) == (str(tmp_path / name), 34, "line 2: ")
-
-
 def test_importing_twice_changes_nothing(tmp_path: Path, db: Path):
     """The same file again, under another name too, and the same pages in another file."""
     first = written(tmp_path / "a.warc", PACKED["plain.warc"])

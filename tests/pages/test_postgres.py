@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -114,30 +113,6 @@ def test_a_killed_crawler_loses_a_batch_and_hinders_nobody(postgres, tmp_path):
             assert " ERROR: " not in (folder / "log").read_text()
     with PageStore(database, create=False) as store:
         assert set(store.urls()) == served
-
-
-def test_writers_in_any_order_neither_fail_nor_wait_for_each_other_for_ever(postgres):
-    """Eight stores make the tables and write the same pages, each in an order of its own; no URL is stored twice."""
-    database = postgres.new_database()
-    failures: list[BaseException] = []
-
-    def write(seed: int) -> None:
-        urls = [f"http://a.example/{n}" for n in range(1000)]
-        random.Random(seed).shuffle(urls)
-        try:
-            with PageStore(database) as store:
-                store.add_many(Page(url, content=b"x" * 500) for url in urls)
-        except StoreError as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=write, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    with PageStore(database, create=False) as store:
-        assert sorted(store.urls()) == sorted(f"http://a.example/{n}" for n in range(1000))
 
 
 def test_postgres_may_be_restarted(postgres):

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import textwrap
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -197,28 +198,27 @@ def test_clusters_and_scores_replace_the_old_ones(db: Path):
         assert list(store.scores()) == [(a, b, 1.0), (b, c, 0.25)]
 
 
-def test_import_positions_are_kept(db: Path):
-    """Unknown sources start at 0, known ones at their last position, also after reopening."""
-    with PageStore(db) as store:
-        assert store.import_position("a") == 0
-        store.set_import_position("a", 5)
-        store.set_import_position("a", 7)
-    with PageStore(db) as store:
-        assert store.import_position("a") == 7
+def test_writers_in_any_order_neither_fail_nor_wait_for_each_other_for_ever(location: str):
+    """Eight stores make the tables and write the same pages, each in an order of its own; no URL is stored twice."""
+    failures: list[BaseException] = []
 
+    def write(seed: int) -> None:
+        urls = [f"http://a.example/{n}" for n in range(1000)]
+        random.Random(seed).shuffle(urls)
+        try:
+            with PageStore(location) as store:
+                store.add_many(Page(url, content=b"x" * 500) for url in urls)
+        except StoreError as error:
+            failures.append(error)
 
-def test_two_processes_may_write_the_same_pages(db: Path):
-    """Two stores on one file: the second writer finds the URL of the first and leaves it."""
-    with PageStore(db) as left, PageStore(db) as right:
-        left.add(Page("u", content=b"left"))
-        right.add(Page("u", content=b"right"))
-        right.add(Page("v"))
-        left.flush()
-        right.flush()
-        assert list(left.urls()) == ["u", "v"]
-        page = right.get("u")
-    assert page is not None
-    assert page.content == b"left"
+    threads = [threading.Thread(target=write, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    with PageStore(location, create=False) as store:
+        assert sorted(store.urls()) == sorted(f"http://a.example/{n}" for n in range(1000))
 
 
 def test_a_batch_is_written_at_100_pages(db: Path):
