@@ -79,24 +79,23 @@ class Damages:
 def read_chunks(path: Path, progress: Progress | None = None) -> Iterator[bytes | Gap]:
     """Uncompressed chunks of *path*; its first bytes tell if it is plain, gzip or zstd.
 
-    BadInputError if it is no file, or cannot be opened.
+    BadInputError if it is no file, or cannot be read.
     """
     if path.is_dir():
         raise BadInputError(f"{path} is a folder: give the files in it")
     if not path.is_file():
         raise BadInputError(f"there is no file {path}")
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
     size = path.stat().st_size
 
     def on_read(n_read: int) -> None:
         if progress is not None:
             progress(path.name, n_read, size)
 
-    with file:
-        yield from file_chunks(file, on_read)
+    try:
+        with path.open("rb") as file:
+            yield from file_chunks(file, on_read)
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = lambda n_read: None) -> Iterator[bytes | Gap]:
