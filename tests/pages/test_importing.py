@@ -89,14 +89,6 @@ def test_several_files_and_their_progress(tmp_path: Path, db: Path):
     assert seen == {path.name: (path.stat().st_size,) * 2 for path in paths[:2]}
 
 
-def test_a_good_answer_replaces_a_recorded_error(tmp_path: Path, db: Path):
-    """A retried 503 leaves the page."""
-    raw = response(f"{SITE}/a", b"busy", "503 Busy") + response(f"{SITE}/a", b"page")
-    report, [page] = imported(db, written(tmp_path / "a.warc", raw))
-    assert (page.status, page.content) == (200, b"page")
-    assert (report.n_new_pages, report.n_known) == (1, 1)
-
-
 @pytest.mark.parametrize("name", PACKED)
 def test_a_file_that_was_cut_in_the_middle(tmp_path: Path, db: Path, name: str):
     """For any compression: everything before the cut, and one report that the file is cut."""
