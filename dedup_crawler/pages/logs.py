@@ -98,7 +98,8 @@ def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int,
     given: set[int] = set()
     for n_read, access in enumerate(read_accesses(chunks, on_damage), start=1):
         page = None
-        if _is_page(access):
+        has_url = access.url[:1] == "/" or access.url.lower().startswith(("http://", "https://"))
+        if has_url and access.method == "GET" and 100 <= access.status <= 599 and access.status != _NOT_MODIFIED:
             url = f"{origin}{access.url}" if access.url[:1] == "/" else access.url
             told = xxhash.xxh3_64_intdigest(f"{access.status < 400} {url}".encode(errors="replace"))
             if n_read > start and told not in given:
@@ -194,15 +195,6 @@ def read_logs(paths: Sequence[Path], host: str | None = None, progress: Progress
             raise BadInputError(f"{path} has no accesses ({first}): expected {_EXPECTED}.")
     report.settle(host)
     return report
-
-
-def _is_page(access: Access) -> bool:
-    return (
-        access.method == "GET"
-        and 100 <= access.status <= 599
-        and access.status != _NOT_MODIFIED
-        and (access.url[:1] == "/" or access.url.lower().startswith(("http://", "https://")))
-    )
 
 
 def _columns(header: str) -> list[str] | None:
