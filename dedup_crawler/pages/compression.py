@@ -95,7 +95,7 @@ def read_chunks(path: Path, progress: Progress | None = None) -> Iterator[bytes 
         with path.open("rb") as file:
             yield from file_chunks(file, on_read)
     except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
+        raise BadInputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def file_chunks(file: IO[bytes], on_read: Callable[[int], None] = lambda n_read: None) -> Iterator[bytes | Gap]:

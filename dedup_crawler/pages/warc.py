@@ -223,7 +223,7 @@ def _unbrotli(body: bytes) -> bytes:
     decoder = brotli.Decompressor()
     # a kilobyte may grow to gigabytes; brotli before 1.2 has no limit, and its TypeError leaves the body encoded
     try:
-        plain: bytes = decoder.process(body, output_buffer_limit=MAX_BODY + 1)
+        plain = bytearray(decoder.process(body, output_buffer_limit=MAX_BODY + 1))
         while len(plain) <= MAX_BODY and not decoder.is_finished():
             more = decoder.process(b"", output_buffer_limit=MAX_BODY + 1 - len(plain))
             if not more:
@@ -231,4 +231,4 @@ def _unbrotli(body: bytes) -> bytes:
             plain += more
     except (brotli.error, TypeError):
         return body
-    return plain
+    return bytes(plain)
