@@ -82,16 +82,13 @@ def texts_of(number: int, source: Input, plan: Mapping[str, Shares]) -> Iterator
             cluster=None,
             digest=storable(text.digest if page.content else page.digest),
         )
-        links = [link for link in map(storable, links_of(page)) if _is_on(link, host)] if reason is None else []
+        found = links_of(page) if reason is None else ()
+        links = [link for link in map(storable, found) if host_of(normal_form(link)) == host]
         yield {
             "host": host,
             "n_letters": len(labelled.main_text) + sum(map(len, links)),
             "text": Text(number, position, labelled, bool(page.content), reason is not None, links).compressed(),
         }
-
-
-def _is_on(url: str, host: str) -> bool:
-    return host_of(normal_form(url)) == host
 
 
 def _wanted(source: Input, plan: Mapping[str, Shares]) -> Iterator[tuple[str, int, Page]]:
