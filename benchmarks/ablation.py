@@ -135,6 +135,7 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
         (ContextSearch, "_believed_alone", lambda self, chosen: range(len(self._trials.gone_values))),
     ),
     "one value for each group is enough": ((ContextSearch, "_is_one_for_each", lambda self, key, chosen: False),),
+    "sections tell where pages have more to show": ((ContextSearch, "_is_explained", lambda self, conditions: True),),
     "new words taken for titles": ((NewWords, "is_one_in", lambda self, url, form: False),),
     "clusters alone say what is the same": ((PageEvidence, "judge", _by_clusters), (PageEvidence, "alike", _clusters)),
     "clusters alone are proposed from": ((PageEvidence, "alike", _clusters),),

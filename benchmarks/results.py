@@ -19,7 +19,7 @@ from pathlib import Path
 from usage import arguments
 
 from dedup_crawler.methods import METHODS
-from dedup_crawler.methods.model.saved_model import options_of
+from dedup_crawler.methods.model.method_options import options_of
 from dedup_crawler.methods.rule_based import RuleBased
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,7 +21,7 @@ from dedup_crawler.evaluation.comparison import JudgedCrawl, judged_crawl
 from dedup_crawler.evaluation.quality import NormalizationQuality, normalization_quality, read_truth
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome, replay
 from dedup_crawler.methods import METHODS, method_from_spec
-from dedup_crawler.methods.model.saved_model import options_of
+from dedup_crawler.methods.model.method_options import options_of
 from dedup_crawler.pages.store import PageStore
 
 RATES = [step / 100 for step in range(11)]

@@ -28,20 +28,13 @@ __version__ = "0.1.0"
 __all__ = ["Addon", "DuplicateFilterMiddleware", "DuplicateFilterSpiderMiddleware", "__version__", "load"]
 
 
-_PLACES = {
-    "Addon": ("dedup_crawler.live.middleware", "Addon"),
-    "DuplicateFilterMiddleware": ("dedup_crawler.live.middleware", "DuplicateFilterMiddleware"),
-    "DuplicateFilterSpiderMiddleware": ("dedup_crawler.live.middleware", "DuplicateFilterSpiderMiddleware"),
-    "load": ("dedup_crawler.methods", "load_model"),
-}
-
-
 def __getattr__(name: str) -> Any:
     """Import names that need Scrapy only when they are used: the command line starts without it."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _PLACES[name]
-    return getattr(import_module(module), attribute)
+    if name == "load":
+        return import_module("dedup_crawler.methods").load_model
+    if name in __all__:
+        return getattr(import_module("dedup_crawler.live.middleware"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

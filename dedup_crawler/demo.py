@@ -48,14 +48,10 @@ def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) ->
     for path in (_RECORDING, _TRUTH):
         if not path.is_file():
             raise BadInputError(f"the demo needs {path}: run it in a clone of the repository.")
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        return _run(folder, first_pages, method, say)
-    with tempfile.TemporaryDirectory(prefix="dedup-demo-") as temporary:
-        return _run(Path(temporary), first_pages, method, say)
-
-
-def _run(folder: Path, first_pages: int, method: str, say: Say) -> tuple[CrawlOutcome, dict[str, float]]:
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="dedup-demo-") as temporary:
+            return run_demo(Path(temporary), first_pages=first_pages, method=method, say=say)
+    folder.mkdir(parents=True, exist_ok=True)
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -132,8 +128,8 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
     )
 
 
-def outcome_table(outcome: CrawlOutcome) -> Table:
-    """Return the pages needed, fetched and lost, as a table."""
+def demo_tables(outcome: CrawlOutcome, seconds: Mapping[str, float]) -> tuple[Table, Table]:
+    """Return the pages needed, fetched and lost, and the seconds of each step."""
     counts = {
         "pages needed (not shown by the first part)": outcome.n_needed,
         "fetched without the filter": outcome.n_urls,
@@ -141,12 +137,11 @@ def outcome_table(outcome: CrawlOutcome) -> Table:
         "saved": f"{outcome.n_urls - outcome.n_fetched} of {outcome.n_avoidable} avoidable",
         "pages lost, by the recorded truth": outcome.n_lost,
     }
-    return _table("the crawl after learning", ("what", "count"), counts)
-
-
-def time_table(seconds: Mapping[str, float]) -> Table:
-    """Return the seconds of each step, as a table."""
-    return _table("time", ("step", "seconds"), {title: f"{taken:.1f}" for title, taken in seconds.items()})
+    times = {title: f"{taken:.1f}" for title, taken in seconds.items()}
+    return (
+        _table("the crawl after learning", ("what", "count"), counts),
+        _table("time", ("step", "seconds"), times),
+    )
 
 
 def _table(title: str, columns: tuple[str, str], rows: Mapping[str, object]) -> Table:

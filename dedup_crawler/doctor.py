@@ -7,6 +7,7 @@ import platform
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from importlib.util import find_spec
@@ -91,8 +92,19 @@ def look_around(database: str | None, models: Path | None) -> Checkup:
 
 def _look_at_packages(found: Checkup) -> None:
     """Compare the installed packages with those that the distribution requires."""
-    for requirement, extra in _requirements():
-        version = _installed(requirement.name)
+    try:
+        lines = metadata.requires(_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        lines = []
+    for line in lines:
+        requirement, marked = Requirement(line), re.search(r"""extra == ['"](\w+)['"]""", line)
+        extra = marked[1] if marked else None
+        is_for_here = requirement.marker is None or requirement.marker.evaluate({"extra": extra or ""})
+        if extra in _FOR_DEVELOPERS or not is_for_here:
+            continue
+        version: str | None = None
+        with suppress(metadata.PackageNotFoundError):
+            version = metadata.version(requirement.name)
         is_usable = version is not None and requirement.specifier.contains(version, prereleases=True)
         if version is not None:
             found.packages[requirement.name] = version
@@ -123,29 +135,6 @@ def _look_at_torch(found: Checkup) -> None:
         "devices": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
         "threads": torch.get_num_threads(),
     }
-
-
-def _requirements() -> list[tuple[Requirement, str | None]]:
-    """Return the packages required on this machine, each with its extra."""
-    try:
-        lines = metadata.requires(_DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return []
-    extras = [re.search(r"""extra == ['"](\w+)['"]""", line) for line in lines]
-    found = [(Requirement(line), extra and extra[1]) for line, extra in zip(lines, extras, strict=True)]
-    return [
-        (requirement, extra)
-        for requirement, extra in found
-        if extra not in _FOR_DEVELOPERS
-        and (requirement.marker is None or requirement.marker.evaluate({"extra": extra or ""}))
-    ]
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def _said(facts: Mapping[str, Any]) -> str:

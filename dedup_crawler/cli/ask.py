@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from dedup_crawler.cli.group import AS_JSON, MODEL, PATH, STATIC_RULES, main, print_json, say
+from dedup_crawler.cli.group import AS_JSON, MODEL, PATH, STATIC_RULES, main, print_json
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import Referrer, load_model
 from dedup_crawler.methods.pairs.classifier import PairClassifier
@@ -73,9 +73,9 @@ def explain(
         print_json(explanations=entries, **({"same": same} if other is not None else {}))
         return
     for each in explained:
-        say(f"{each.url}\n  form: {each.form}\n  {each.reason}")
+        click.echo(f"{each.url}\n  form: {each.form}\n  {each.reason}")
     if other is not None:
-        say("believed to be the same page" if same else "believed to be different pages")
+        click.echo("believed to be the same page" if same else "believed to be different pages")
 
 
 @main.command()
@@ -111,14 +111,14 @@ def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: 
 
     def say_drops(rules: Sequence[RuleDiff]) -> None:
         for drops in rules:
-            say(f"  {drops.n_urls}: {drops.sentence}")
+            click.echo(f"  {drops.n_urls}: {drops.sentence}")
             for link in drops.examples:
-                say(f"      {link.url} = {link.form}" + (f" on {link.referrer}" if link.referrer else ""))
+                click.echo(f"      {link.url} = {link.form}" + (f" on {link.referrer}" if link.referrer else ""))
 
-    say(f"{found.n_urls} URLs, {found.n_both} dropped by both models")
-    say(f"{found.n_only_new} dropped by {new} alone")
+    click.echo(f"{found.n_urls} URLs, {found.n_both} dropped by both models")
+    click.echo(f"{found.n_only_new} dropped by {new} alone")
     say_drops(found.only_new)
-    say(f"{found.n_only_old} dropped by {old} alone")
+    click.echo(f"{found.n_only_old} dropped by {old} alone")
     say_drops(found.only_old)
 
 

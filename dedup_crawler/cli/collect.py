@@ -9,18 +9,7 @@ from pathlib import Path
 
 import click
 
-from dedup_crawler.cli.group import (
-    AS_JSON,
-    DATABASE,
-    PATH,
-    main,
-    print_first,
-    print_json,
-    progress,
-    read_names,
-    say,
-    warn,
-)
+from dedup_crawler.cli.group import AS_JSON, DATABASE, PATH, main, print_first, print_json, progress, warn
 
 _SHOWN = 10
 
@@ -41,7 +30,7 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
         if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt_once)
     with closing(RecordedSite(paths, port=port, host=host)) as site, suppress(KeyboardInterrupt):
-        say(f"{site.urls.n_urls} URLs of {site.urls.origin} at {site.address}/ (Ctrl-C to stop)")
+        click.echo(f"{site.urls.n_urls} URLs of {site.urls.origin} at {site.address}/ (Ctrl-C to stop)")
         site.serve_forever()
 
 
@@ -74,7 +63,11 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     from dedup_crawler.pages.imports import import_sources, sources_of
     from dedup_crawler.pages.store import PageStore
 
-    sources = sources_of(paths, read_names(fields, "--field"), host)  # a wrong file leaves no empty database behind
+    for each in fields:
+        if "=" not in each:
+            raise click.BadParameter(f"{each!r} has no value; write --field {each}=VALUE.")
+    names = dict(each.split("=", 1) for each in fields)
+    sources = sources_of(paths, names, host)  # a wrong file leaves no empty database behind
     with PageStore(db) as store, progress("import") as advance:
         report = import_sources(sources, store, advance)
     damages = [f"{record.path}, offset {record.offset}: {record.reason}" for record in report.damages.records]
@@ -90,14 +83,14 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
             db=db,
         )
     else:
-        say(
+        click.echo(
             f"{report.n_records} records: {report.n_new_pages} new pages, {report.n_known} known, "
             f"{report.damages.n} damaged and skipped; {db}"
         )
         if report.n_by_digest:
-            say(f"{report.n_by_digest} pages have a digest and no body: they are labelled by equal digests")
+            click.echo(f"{report.n_by_digest} pages have a digest and no body: they are labelled by equal digests")
         if report.n_without_body:
-            say(f"{report.n_without_body} pages have neither: no label will join them with others")
+            click.echo(f"{report.n_without_body} pages have neither: no label will join them with others")
 
 
 @main.command()
@@ -134,8 +127,8 @@ def label(
             print_json(same=bool(steps) or pair[0] == pair[1], steps=[asdict(step) for step in steps])
             return
         for step in steps:
-            say(f"{step.url}\n  = {step.other}\n  {step.reason}")
-        say("labelled as the same page" if steps or pair[0] == pair[1] else "labelled as different pages")
+            click.echo(f"{step.url}\n  = {step.other}\n  {step.reason}")
+        click.echo("labelled as the same page" if steps or pair[0] == pair[1] else "labelled as different pages")
         return
     known = read_truth(truth) if truth is not None else None
     with PageStore(db, create=False) as store, progress("label") as advance:
@@ -165,12 +158,12 @@ def label(
     if as_json:
         print_json(**found, **({"quality": measured} if measured else {}))
         return
-    say(
+    click.echo(
         f"{report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates, "
         f"{report.n_without_text} pages without text, {report.n_scores} scores"
     )
     if labeller == "default":
-        say(
+        click.echo(
             "Sort orders are decided by content: a list that shows the same in another order is the same page "
             f"({report.n_reordered} joined so)."
         )
@@ -178,6 +171,6 @@ def label(
         f"{sink.n_urls} URLs show one page without content: {sink.title or 'no title'} ({sink.url})"
         for sink in report.sinks
     ]
-    print_first(say, sinks, _SHOWN, lambda n: f"and {n} more such pages (--json lists all)")
+    print_first(click.echo, sinks, _SHOWN, lambda n: f"and {n} more such pages (--json lists all)")
     for name, value in measured.items():
-        say(f"{name.replace('_', ' ')}: {value:.4f}" if isinstance(value, float) else f"{name}: {value}")
+        click.echo(f"{name.replace('_', ' ')}: {value:.4f}" if isinstance(value, float) else f"{name}: {value}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from dedup_crawler.cli.group import AS_JSON, PATH, main, print_json, print_table, progress, say, tell
+from dedup_crawler.cli.group import AS_JSON, PATH, main, print_json, print_table, progress, tell
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import METHODS, method_from_spec
 
@@ -72,7 +72,7 @@ def evaluate(
         return
     if len(databases) > 1:
         print_table(mean_table(rows_of_sites), worst_table(rows_of_sites))
-    say(LEGEND)
+    click.echo(LEGEND)
 
 
 @main.command()
@@ -85,10 +85,10 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
 
     Example: dedup-crawler demo
     """
-    from dedup_crawler.demo import outcome_table, run_demo, time_table
+    from dedup_crawler.demo import demo_tables, run_demo
 
     method_from_spec(method)  # report a wrong name before the first crawl
-    outcome, seconds = run_demo(folder, first_pages=first_pages, method=method, say=tell if as_json else say)
+    outcome, seconds = run_demo(folder, first_pages=first_pages, method=method, say=tell if as_json else click.echo)
     if as_json:
         print_json(
             n_needed=outcome.n_needed,
@@ -100,7 +100,7 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
             seconds=seconds,
         )
         return
-    print_table(outcome_table(outcome), time_table(seconds), width=100)
+    print_table(*demo_tables(outcome, seconds), width=100)
 
 
 @main.command()
@@ -126,19 +126,21 @@ def report(
 
     Example: dedup-crawler report --db crawl.db --model models/forum --dropped drops.jsonl
     """
-    from dedup_crawler.report.making import ReportInput, make_report
+    from dedup_crawler.report.making import make_report
 
     others = (*models, *filter(None, (dropped, truth, comparison)))
     if db is None and (not others or Path("crawl.db").exists()):
         db = "crawl.db"
     with progress("report") as advance:
-        facts = make_report(ReportInput(db, models, dropped, truth, comparison), output, advance)
+        facts = make_report(
+            output, db=db, models=models, dropped=dropped, truth=truth, comparison=comparison, progress=advance
+        )
     n_bytes = output.stat().st_size
     if as_json:
         counts = {} if facts is None else {"urls": facts.n_urls, "pages": facts.n_pages, "repeats": facts.n_repeats}
         print_json(report=str(output), bytes=n_bytes, **counts, models=len(models))
     else:
-        say(f"{output}: {n_bytes / 1000:,.0f} kB")
+        click.echo(f"{output}: {n_bytes / 1000:,.0f} kB")
 
 
 @main.command()
@@ -160,5 +162,5 @@ def doctor(context: click.Context, db: str | None, model: Path | None, as_json: 
         print_json(**asdict(checkup))
     else:
         for name, text in checkup.lines():
-            say(f"{name:<23} {text}")
+            click.echo(f"{name:<23} {text}")
     context.exit(1 if checkup.problems else 0)

@@ -86,17 +86,13 @@ class Commands(click.Group):
             place = error.filename or "the output"
             fail(f"{place}: {error.strerror}; free some space, or use another place.", 1)
         except click.NoSuchOption as error:
-            if error.option_name not in _names_of_options(self):
+            if not any(error.option_name in parameter.opts for parameter in self.params):
                 raise
             message = f"{error.option_name} stands before the command: {ctx.info_name} {error.option_name} COMMAND."
             raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
 
 
 Commands.group_class = Commands
-
-
-def _names_of_options(command: click.Command) -> set[str]:
-    return {name for parameter in command.params if isinstance(parameter, click.Option) for name in parameter.opts}
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -135,19 +131,6 @@ def verbosity() -> int:
     """
     context = click.get_current_context(silent=True)
     return int(context.meta.get(_KEY, 0)) if context is not None else 0
-
-
-def read_names(texts: tuple[str, ...], flag: str) -> dict[str, str]:
-    """Read the values of a repeated flag ``NAME=VALUE``."""
-    pairs = [text.partition("=") for text in texts]
-    if missing := [name for name, equals, _ in pairs if not equals]:
-        raise click.BadParameter(f"{missing[0]!r} has no value; write {flag} {missing[0]}=VALUE.")
-    return {name: value for name, _, value in pairs}
-
-
-def say(text: str) -> None:
-    """Print a result."""
-    click.echo(text)
 
 
 def warn(text: str) -> None:

@@ -17,7 +17,6 @@ from dedup_crawler.cli.group import (
     print_first,
     print_json,
     progress,
-    say,
     warn,
 )
 from dedup_crawler.methods import load_model
@@ -77,9 +76,9 @@ def mine_log(
         print_json(model=str(folder), **miner.numbers(report), learnt=lines)
         return
     for name, value in miner.numbers(report).items():
-        say(f"{name.replace('_', ' ')}: {value}")
+        click.echo(f"{name.replace('_', ' ')}: {value}")
     said = [f"  {line}" for line in lines or ["no rules were found"]]
-    print_first(say, said, MAX_LINES, lambda n: f"  ... and {n} more in {folder}")
+    print_first(click.echo, said, MAX_LINES, lambda n: f"  ... and {n} more in {folder}")
 
 
 @main.command("import-rules")
@@ -112,9 +111,9 @@ def import_rules(files: tuple[Path, ...], model: Path, remove: bool, as_json: bo
         print_json(model=str(model), files=counts, refused=refused)
         return
     for file in rule_files:
-        say(f"{file.file}: {len(file.sentences)} rules ({file.kind}), {len(file.refused)} refused; {model}")
+        click.echo(f"{file.file}: {len(file.sentences)} rules ({file.kind}), {len(file.refused)} refused; {model}")
     if remove:
-        say(f"no static rules; {model}")
+        click.echo(f"no static rules; {model}")
 
 
 @main.command()

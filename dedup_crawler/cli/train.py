@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -22,14 +21,13 @@ from dedup_crawler.cli.group import (
     print_first,
     print_json,
     progress,
-    say,
     verbosity,
     warn,
 )
 from dedup_crawler.errors import MissingExtraError
 from dedup_crawler.methods import METHODS, Canonicalizer
 from dedup_crawler.methods.model.folder import MIN_PAGES, check_place
-from dedup_crawler.methods.model.saved_model import Option, options_of
+from dedup_crawler.methods.model.method_options import options_of
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import read_pairs
 from dedup_crawler.spark import MAX_PAGES
@@ -61,8 +59,6 @@ def train() -> None:
 
 
 def _learner(method: type[Canonicalizer]) -> click.Command:
-    known = options_of(method)
-
     def command(db: str, model: Path | None, as_json: bool, pairs: Path | None = None, **values: Any) -> None:
         from dedup_crawler.methods.model.training_data import default_model_folder, training_data
         from dedup_crawler.pages.store import PageStore
@@ -84,15 +80,19 @@ def _learner(method: type[Canonicalizer]) -> click.Command:
         if as_json:
             print_json(model=str(folder), method=method.name, **learner.quality_)
             return
-        say(f"{method.name}: learnt from {len(urls)} URLs of {', '.join(sorted(learner.hosts))}; {folder}")
+        click.echo(f"{method.name}: learnt from {len(urls)} URLs of {', '.join(sorted(learner.hosts))}; {folder}")
         for name, value in learner.quality_.items():
-            say(f"  {name.replace('_', ' ')}: {value}")
+            click.echo(f"  {name.replace('_', ' ')}: {value}")
         if learner.n_learnt() == 0:
-            say(f"  no rules were learnt: {learner.n_urls_} URLs show {learner.n_clusters_} pages")
-        print_first(say, [f"  {line}" for line in learner.learnt()], MAX_LINES, _more)
+            click.echo(f"  no rules were learnt: {learner.n_urls_} URLs show {learner.n_clusters_} pages")
+        print_first(click.echo, [f"  {line}" for line in learner.learnt()], MAX_LINES, _more)
 
-    for option in reversed(known):
-        command = _as_flag(option)(command)
+    for option in reversed(options_of(method)):
+        flag = option.name.replace("_", "-")
+        names = f"--{flag}/--no-{flag}" if option.kind is bool else f"--{flag}"
+        command = click.option(
+            names, option.name, type=option.kind, default=option.default, show_default=True, help=option.help
+        )(command)
     command = NEW_MODEL(AS_JSON(command))
     if issubclass(method, PairClassifier):
         command = click.option("--pairs", type=PATH, help="Learn from a CSV (url1,url2,score) instead of --db.")(
@@ -101,14 +101,6 @@ def _learner(method: type[Canonicalizer]) -> click.Command:
     summary = (method.__doc__ or "").partition("\n")[0]
     command.__doc__ = f"{summary}\n\nExample: dedup-crawler train {method.name} --db crawl.db"
     return click.command(method.name)(DATABASE(command))
-
-
-def _as_flag(option: Option) -> Callable[[Any], Any]:
-    flag = option.name.replace("_", "-")
-    names = f"--{flag}/--no-{flag}" if option.kind is bool else f"--{flag}"
-    return click.option(
-        names, option.name, type=option.kind, default=option.default, show_default=True, help=option.help
-    )
 
 
 @main.command("spark-train")
@@ -162,12 +154,12 @@ def spark_train(
             damages=damages,
         )
         return
-    say(
+    click.echo(
         f"{len(learnt)} hosts learnt, {report.n_known} of them by an earlier run; {len(refused)} refused; "
         f"{len(damages)} files with damage; {report.catalogue}"
     )
-    print_first(say, [f"  {row.host}: {_said(row)}" for row in learnt], MAX_LINES, _more)
-    print_first(say, [f"  {row.host or 'no host'}: refused: {row.refused}" for row in refused], MAX_LINES, _more)
+    print_first(click.echo, [f"  {row.host}: {_said(row)}" for row in learnt], MAX_LINES, _more)
+    print_first(click.echo, [f"  {row.host or 'no host'}: refused: {row.refused}" for row in refused], MAX_LINES, _more)
 
 
 def _said(row: HostRow) -> str:

@@ -201,36 +201,32 @@ def site_table(crawl: JudgedCrawl, rows: Sequence[MethodResult]) -> Table:
 
 def mean_table(rows_of_sites: Mapping[str, Sequence[MethodResult]]) -> Table:
     """Return the mean of every column over the sites where it is defined."""
-    return _over_sites(f"mean of {len(rows_of_sites)} sites", rows_of_sites, lambda column: mean)
+    return _over_sites("mean", rows_of_sites)
 
 
 def worst_table(rows_of_sites: Mapping[str, Sequence[MethodResult]]) -> Table:
     """Return the worst value of every column: the smallest rate, the most pages lost, the longest time."""
-    return _over_sites(f"worst of {len(rows_of_sites)} sites", rows_of_sites, lambda column: column.worst)
+    return _over_sites("worst", rows_of_sites)
 
 
-def _over_sites(
-    title: str,
-    rows_of_sites: Mapping[str, Sequence[MethodResult]],
-    summary: Callable[[_Column], Callable[[Sequence[float]], float]],
-) -> Table:
-    table = _table(title)
+def _over_sites(what: str, rows_of_sites: Mapping[str, Sequence[MethodResult]]) -> Table:
+    table = _table(f"{what} of {len(rows_of_sites)} sites")
     for rows in zip(*rows_of_sites.values(), strict=True):
         cells = []
         for column in _COLUMNS:
             values = [value for row in rows if (value := column.value(row)) is not None]
-            of_sites = summary(column)
-            form = column.form.replace(".0f", ".1f") if of_sites is mean else column.form
-            cells.append(_cell(of_sites(values) if values else None, form))
+            form = column.form.replace(".0f", ".1f") if what == "mean" else column.form
+            summary = mean if what == "mean" else column.worst
+            cells.append(_cell(summary(values) if values else None, form))
         table.add_row(rows[0].method, *cells)
     return table
 
 
 def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", box=box.MARKDOWN)
-    table.add_column("method", no_wrap=True)
-    for column in _COLUMNS:
-        table.add_column(column.name, justify="right", no_wrap=True)
+    table = Table("method", title=title, title_justify="left", box=box.MARKDOWN)
+    for column in COLUMNS:
+        table.add_column(column, justify="right", no_wrap=True)
+    table.columns[0].no_wrap = True
     return table
 
 

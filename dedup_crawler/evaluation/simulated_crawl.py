@@ -70,28 +70,12 @@ class CrawlOutcome:
         return useless / self.n_avoidable if self.n_avoidable else 0.0
 
 
-def replay(
-    forms: Sequence[str],
-    clusters: Sequence[Hashable],
-    *,
-    seen_forms: Collection[str] = (),
-    seen_clusters: Collection[Hashable] = (),
-) -> CrawlOutcome:
-    """Crawl URLs in order, fetching those with an unseen form.
-
-    *forms* and *clusters*, of the same length, are the canonical form and the page of each URL; *seen_forms* and
-    *seen_clusters* are those of an earlier crawl.
-    """
-    seen = set(seen_forms)
-    needed = set(clusters) - set(seen_clusters)
-    covered: set[Hashable] = set()
-    n_fetched = 0
+def replay(forms: Sequence[str], clusters: Sequence[Hashable]) -> CrawlOutcome:
+    """Crawl URLs in order from nothing, fetching those with an unseen form; each has its form and its page."""
+    first: dict[str, Hashable] = {}
     for form, cluster in zip(forms, clusters, strict=True):
-        if form not in seen:
-            seen.add(form)
-            n_fetched += 1
-            covered.add(cluster)
-    return CrawlOutcome(len(forms), n_fetched, len(needed), len(covered & needed))
+        first.setdefault(form, cluster)
+    return CrawlOutcome(len(forms), len(first), len(set(clusters)), len(set(first.values())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +109,10 @@ def visits(
     form_of = dict(zip(crawled_urls, method.canonicalize_many(crawled_urls), strict=True))
     first = {form: url for url, form in reversed(form_of.items())}
     linked_on = LinkedOn()
-    if not method.looks_back:
-        links_of = None
-    next_urls = set(urls) if links_of is not None else set()
+    next_urls = set(urls)
 
     def read_links(page: str) -> None:
-        if links_of is not None:
+        if links_of is not None and method.looks_back:
             links = [*map(normal_form, links_of(page))]
             linked_on.saw(next_urls.intersection(links), page)
             if links:
@@ -139,13 +121,11 @@ def visits(
     for url in crawled_urls:
         read_links(url)
     for url, referrer in zip(urls, referrers, strict=True):
-        holders = [referrer] if referrer in form_of else []
-        holders += linked_on.pages(url)
+        known = referrer if referrer in form_of else None
+        holders = [*([known] if known is not None else []), *linked_on.pages(url)]
         page = method.leads_back_to(url, holders, linked_on.names) if host_of(url) in method.hosts else None
-        if page is None and referrer in form_of:
-            page = referrer
-        known = Referrer(page, form_of[page], linked_on.names(page)) if page is not None else None
-        form = method.canonicalize(url, known)
+        page = known if page is None else page
+        form = method.canonicalize(url, None if page is None else Referrer(page, form_of[page], linked_on.names(page)))
         same = first.get(form)
         if same is not None and is_missing(method, linked_on, url, form, same, holders, form_of.__getitem__):
             form = url
@@ -173,7 +153,7 @@ def crawl_on(
     page that it shows; *crawled_urls* and *crawled_clusters* were fetched before. All URLs are in normal form. The
     *method* is fitted. Without *links_of*, the referrer of a URL is the only page known to link it.
     """
-    needed = set(clusters) - set(crawled_clusters)
+    needed = set(clusters).difference(crawled_clusters)
     made = visits(method, urls, referrers, crawled_urls=crawled_urls, links_of=links_of)
     fetched = [cluster for cluster, visit in zip(clusters, made, strict=True) if visit.is_fetched]
     return CrawlOutcome(len(urls), len(fetched), len(needed), len(needed.intersection(fetched)))

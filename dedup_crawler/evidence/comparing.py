@@ -131,6 +131,15 @@ class PageEvidence:
         habits = HabitCounts(close, len(equal.difference(group for group, _ in close)))
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
+    def is_excerpt(self, one: int, other: int) -> bool:
+        """Return True if one of two pages has nearly all lines of the other, and more, beside the site's frame."""
+        places = [self.digests.content(self._places[place]) for place in (one, other)]
+        if min(places) < 0:
+            return False
+        here, there = (self.digests.pages[place].lines - self.site.frame for place in places)
+        missing, further = sorted((len(here - there), len(there - here)))
+        return missing <= MAX_NEW and further > 2 * missing
+
     def is_same_beyond_doubt(self, one: int, other: int) -> bool:
         """Return True for two pages, the same by :meth:`judge`, that are the same whatever the rule is.
 

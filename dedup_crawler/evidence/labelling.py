@@ -104,7 +104,7 @@ def label_store(
     *,
     n_workers: int | None = None,
     labeller: str = "default",
-    progress: Progress | None = None,
+    progress: Progress = lambda step, n_done: None,
 ) -> LabelReport:
     """Read the texts of pages in *store* that have none yet, then score and cluster all pages.
 
@@ -113,7 +113,6 @@ def label_store(
     texts read so far are in the store. BadInputError or MissingExtraError as that reader and
     :func:`~dedup_crawler.labels.published.score_pairs`.
     """
-    report = progress or (lambda step, n_done: None)
     cluster = labeller_of(labeller)
     skipped: list[tuple[str, str]] = []
     n_cleaned = 0
@@ -123,13 +122,13 @@ def label_store(
             store.write_texts(text for text, _ in batch)
             skipped += [(text.url, reason) for text, reason in batch if reason is not None]
             n_cleaned += len(batch)
-            report("main text", n_cleaned)
+            progress("main text", n_cleaned)
     store.write_scores(score_pairs(store.labelled_pages()))
-    report("scores", len(store))
+    progress("scores", len(store))
     clustering = cluster(store.labelled_pages)
     clusters = clustering.numbers()
     store.write_clusters(dict(zip(store.urls(), clusters, strict=True)))
-    report("clusters", len(clusters))
+    progress("clusters", len(clusters))
     n_clusters = len(set(clusters))
     return LabelReport(
         n_pages=len(clusters),

@@ -67,8 +67,9 @@ class LineDifferences:
         """
         values = self._values_of(one), self._values_of(other)
         of_line = [(side, self.digests.words(line)) for side, lines in enumerate((here, there)) for line in lines]
+        times = [times_of(unquote_plus(self.digests.urls[place])) for place in (one, other)]
         # the words of a line have no dates
-        if self._times_of(one) != self._times_of(other) and len(_without_equal(of_line)) < len(of_line):
+        if times[0] != times[1] and len(_without_equal(of_line)) < len(of_line):
             return True
         in_url = [frozenset().union(*its) for its in values]
         printed = [frozenset().union(*(words for its, words in of_line if its == side)) for side in (0, 1)]
@@ -89,9 +90,6 @@ class LineDifferences:
         # both titles differ, and do not count
         n = max(1, self.site.n_of_line[line] - 1)
         return math.log(max(self.site.n_titles, 1) / n)
-
-    def _times_of(self, place: int) -> list[str]:
-        return times_of(unquote_plus(self.digests.urls[place]))
 
 
 def _is_printed(values: Set[Words], lines: Iterable[Words]) -> bool:

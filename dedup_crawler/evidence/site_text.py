@@ -64,7 +64,7 @@ class Line(NamedTuple):
     """A line that only one of two pages has."""
 
     side: int
-    """Side of the line: 0 or 1."""
+    """0 or 1."""
     words: Words
     """Words of the line, with a placeholder for each value in which the two URLs differ."""
     is_new: bool
@@ -161,7 +161,6 @@ class SiteText:
     shared: frozenset[int]
     """Lines on so many pages that they are no evidence, including the frame."""
     known: frozenset[str]
-    """Known words."""
     habits: Mapping[str, Habits] = field(default_factory=dict)
     """Rule identifier -> systematic lines of the rule."""
     is_learnt: bool = True

@@ -66,8 +66,14 @@ def compare_fetches(digests: PageDigests, site: SiteText, habits: Habits) -> Ver
     if len(only) > MAX_LEFT:
         return Verdict.DIFFERENT
     is_named = any(masked[side][line].has_name for side, line in only)
-    stamps = _stamps([(side, line) for side, line in only if masked[side][line].is_stamp])
-    rest = [each for each in only if each not in stamps and not _is_shared(masked[each[0]][each[1]], site)]
+    n_stamps = Counter(side for side, line in only if masked[side][line].is_stamp)
+    rest = [
+        (side, line)
+        for side, line in only
+        # several stamps on one side would be entries of a list
+        if not (masked[side][line].is_stamp and n_stamps[side] == 1)
+        and not (masked[side][line].is_single and masked[side][line].digest in site.masked_shared)
+    ]
     lines = differences.lines(rest, 0, 1)
     own = [line for line in common - site.frame if masked[0][line].digest not in site.masked_frame]
     n_own = sum(map(digests.n_written, own))
@@ -89,16 +95,6 @@ def compare_fetches(digests: PageDigests, site: SiteText, habits: Habits) -> Ver
     is_list = all(masked[side][line].has_name for side, line in only)
     is_moved = orders[0] != orders[1] and not (is_list and is_reordered(*orders))
     return Verdict.SILENT if is_moved or is_other else Verdict.SAME
-
-
-def _is_shared(line: MaskedLine, site: SiteText) -> bool:
-    return line.is_single and line.digest in site.masked_shared
-
-
-def _stamps(found: Sequence[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return lines with a name and a time that are the only one on their side; several would be list entries."""
-    n_of = Counter(side for side, _ in found)
-    return {(side, line) for side, line in found if n_of[side] == 1}
 
 
 def _verdict_of(told: Sequence[Line], n_own: int) -> Verdict:

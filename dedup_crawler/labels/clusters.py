@@ -20,8 +20,9 @@ A page without text is joined only by redirects, or by the digest of its body if
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
 
 from dedup_crawler.labels.joins import Clustering
 from dedup_crawler.labels.layout import Pages
@@ -33,7 +34,7 @@ from dedup_crawler.labels.lines import (
     digest_of_all,
     is_reordered,
 )
-from dedup_crawler.labels.signatures import Signature, SitePages, changes
+from dedup_crawler.labels.signatures import Signature, SitePages
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.templates import different_starts
 
@@ -71,13 +72,13 @@ def cluster_pages(pages: Pages) -> Clustering:
     ignored. Memory holds a signature for each page and counts of lines, but no texts.
     """
     site = SitePages(pages)
-    clustering = site.textless.clustering()
+    clustering = site.textless
     for key, reason in EQUAL:
         _join_equal(clustering, site.signatures, key, reason)
     _join_reordered(clustering, site.signatures)
     _join_named(clustering, site)
     _join_near(clustering, site)
-    _join_folders(clustering, site.textless.positions, site.signatures)
+    _join_folders(clustering, site.positions, site.signatures)
     return clustering
 
 
@@ -169,25 +170,10 @@ def is_near(left: Signature, right: Signature) -> bool:
     """
     if len(left.lines) != len(right.lines):
         return False
-    n_lines, n_words = changes(left, right)
-    return n_lines <= MAX_CHANGED_LINES and n_words <= MAX_CHANGED_SHARE * (left.n_words + right.n_words) / 2
-
-
-@dataclass(frozen=True)
-class FolderAlias:
-    """Two folders that seem to have the same pages."""
-
-    origin: str
-    """Scheme and host."""
-    old: str
-    """Longer start of the path."""
-    new: str
-    """Shorter start of the path."""
-
-    def other(self, url: str) -> str | None:
-        """Address below the new folder, for a URL below the old one; None for other URLs."""
-        before = self.origin + self.old
-        return f"{self.origin}{self.new}{url[len(before) :]}" if url.startswith(before) else None
+    is_changed = left.lines != right.lines  # (n,)
+    n_words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
+    most = MAX_CHANGED_SHARE * (left.n_words + right.n_words) / 2
+    return bool(np.count_nonzero(is_changed) <= MAX_CHANGED_LINES and n_words <= most)
 
 
 def _join_folders(clustering: Clustering, positions: Mapping[str, int], signatures: Mapping[int, Signature]) -> None:
@@ -195,11 +181,17 @@ def _join_folders(clustering: Clustering, positions: Mapping[str, int], signatur
 
     *positions* has the position of each URL in normal form, *signatures* the signatures of pages with text.
     """
-    for alias in _proposed_folders(positions, signatures):
+    for old, new, origin in _proposed_folders(positions, signatures):
         alike: list[tuple[int, int]] = []
         contents: dict[str, tuple[int, ...]] = {}
         unlike: set[str] = set()
-        for path, left, right in _pairs_below(alias, positions, signatures):
+        for url, left in positions.items():
+            if not url.startswith(origin + old):
+                continue
+            right = positions.get(origin + new + url[len(origin + old) :], -1)
+            if left not in signatures or right not in signatures:
+                continue
+            path = url.partition("?")[0]
             if clustering.are_same(left, right) or _content_of(signatures[left]) == _content_of(signatures[right]):
                 alike.append((left, right))
                 contents.setdefault(path, _content_of(signatures[left]))
@@ -207,14 +199,17 @@ def _join_folders(clustering: Clustering, positions: Mapping[str, int], signatur
                 unlike.add(path)
         if len({*contents.values()}) >= MIN_CONTENTS and len(unlike) <= MAX_UNLIKE * len(contents.keys() | unlike):
             for left, right in alike:
-                reason = f"the same but for the page's own address, and so is all below {alias.new} and {alias.old}"
+                reason = f"the same but for the page's own address, and so is all below {new} and {old}"
                 clustering.join(left, right, reason)
 
 
-def _proposed_folders(positions: Mapping[str, int], signatures: Mapping[int, Signature]) -> list[FolderAlias]:
-    """Pairs of folders that share enough contents, apart from the addresses."""
+def _proposed_folders(positions: Mapping[str, int], signatures: Mapping[int, Signature]) -> list[tuple[str, str, str]]:
+    """Pairs of folders that share enough contents, apart from the addresses.
+
+    Gives the longer and the shorter start of the path, and the scheme with the host.
+    """
     seen: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-    contents: defaultdict[FolderAlias, set[int]] = defaultdict(set)
+    contents: defaultdict[tuple[str, str, str], set[int]] = defaultdict(set)
     for url, position in positions.items():
         signature = signatures.get(position)
         if signature is None or signature.address_free is None or "?" in url:
@@ -222,26 +217,13 @@ def _proposed_folders(positions: Mapping[str, int], signatures: Mapping[int, Sig
         origin = url[: url.index("/", url.index("//") + 2)]
         others = seen[origin, signature.address_free]
         for other in others[:MAX_TRIES]:
-            starts = sorted(
-                different_starts(url[len(origin) :], other[len(origin) :]), key=lambda each: (len(each), each)
-            )
-            if starts[0] and starts[0] != starts[1]:
-                contents[FolderAlias(origin, starts[1], starts[0])].add(signature.address_free)
+            both = different_starts(url[len(origin) :], other[len(origin) :])
+            new, old = sorted(both, key=lambda each: (len(each), each))
+            if new and new != old:
+                contents[old, new, origin].add(signature.address_free)
         others.append(url)
-    enough = [
-        (-len(its), alias.old, alias.new, alias) for alias, its in contents.items() if len(its) >= MIN_CONTENTS // 2
-    ]
-    return [alias for *_, alias in sorted(enough)[:MAX_FOLDERS]]
-
-
-def _pairs_below(
-    alias: FolderAlias, positions: Mapping[str, int], signatures: Mapping[int, Signature]
-) -> Iterator[tuple[str, int, int]]:
-    """Path and positions of each two pages with text whose addresses differ only in the folder."""
-    for url, position in positions.items():
-        other = positions.get(alias.other(url) or "")
-        if other is not None and position in signatures and other in signatures:
-            yield url.partition("?")[0], position, other
+    enough = [(-len(its), *folders) for folders, its in contents.items() if len(its) >= MIN_CONTENTS // 2]
+    return [(old, new, origin) for _, old, new, origin in sorted(enough)[:MAX_FOLDERS]]
 
 
 def _content_of(signature: Signature) -> tuple[int, ...]:

@@ -98,47 +98,33 @@ class Clustering:
         return way_to.get(right, [])
 
 
-class TextlessJoins:
-    """Finds the joins that need no text; gets the pages in crawl order."""
+def cluster_without_text(pages: Iterable[LabelledPage]) -> tuple[Clustering, dict[str, int]]:
+    """Join redirects and equal bodies of pages in crawl order.
 
-    def __init__(self) -> None:
-        self.positions: dict[str, int] = {}
-        """URL in normal form -> position of the first page with this URL."""
-        self._n_pages = 0
-        self._targets: list[tuple[int, str]] = []
-        self._body_of: dict[int, int] = {}
-
-    def see(self, page: LabelledPage) -> None:
-        """Learn from the next page."""
-        position = self._n_pages
-        self._n_pages += 1
-        self.positions.setdefault(normal_form(page.url), position)
+    Also returns the position of the first page with each URL, in normal form.
+    """
+    positions: dict[str, int] = {}
+    targets: list[tuple[int, str]] = []
+    body_of: dict[int, int] = {}
+    n_pages = 0
+    for position, page in enumerate(pages):
+        n_pages += 1
+        positions.setdefault(normal_form(page.url), position)
         if page.redirect_to is not None:
-            self._targets.append((position, normal_form(page.redirect_to)))
+            targets.append((position, normal_form(page.redirect_to)))
         if page.digest is not None and 200 <= page.status < 300:
-            self._body_of[position] = digest(f"{page.status} {page.digest}")
-
-    def clustering(self) -> Clustering:
-        """Join each redirect with its target, and equal bodies."""
-        clustering = Clustering(self._n_pages)
-        not_crawled: dict[str, int] = {}
-        for position, target in self._targets:
-            found = self.positions.get(target)
-            if found is None:  # the first redirect to a page that was not crawled stands for the page
-                found = not_crawled.setdefault(target, position)
-            clustering.join(position, found, f"a redirect to {target}")
-        n_urls = Counter(self._body_of.values())
-        most = max(FEW_URLS, MAX_SHARE * len(self._body_of))
-        first: dict[int, int] = {}
-        for position, body in self._body_of.items():
-            if n_urls[body] <= most:
-                clustering.join(first.setdefault(body, position), position, SAME_BODY)
-        return clustering
-
-
-def cluster_without_text(pages: Iterable[LabelledPage]) -> Clustering:
-    """Join redirects and equal bodies."""
-    joins = TextlessJoins()
-    for page in pages:
-        joins.see(page)
-    return joins.clustering()
+            body_of[position] = digest(f"{page.status} {page.digest}")
+    clustering = Clustering(n_pages)
+    not_crawled: dict[str, int] = {}
+    for position, target in targets:
+        found = positions.get(target)
+        if found is None:  # the first redirect to a page that was not crawled stands for the page
+            found = not_crawled.setdefault(target, position)
+        clustering.join(position, found, f"a redirect to {target}")
+    n_urls = Counter(body_of.values())
+    most = max(FEW_URLS, MAX_SHARE * len(body_of))
+    first: dict[int, int] = {}
+    for position, body in body_of.items():
+        if n_urls[body] <= most:
+            clustering.join(first.setdefault(body, position), position, SAME_BODY)
+    return clustering, positions

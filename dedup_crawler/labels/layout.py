@@ -24,7 +24,7 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import parse_qsl, unquote
 
 from dedup_crawler.labels.lines import digest, lines_of, masked_times
 from dedup_crawler.labels.meters import MeterCounts, meter_shapes
@@ -106,11 +106,15 @@ class SiteLayout:
         return found
 
     def kind_of(self, url: str) -> tuple[int, tuple[Argument, ...]]:
-        """Hash of the kind of page of a URL, and the URL's open arguments, except for naming keys."""
+        """Hash of the kind of page of a URL, and the URL's open arguments, except for naming keys.
+
+        The kind is the URL without the values of naming keys, and of keys that are no choices.
+        """
         found, before = arguments(url)
-        template = "\n".join(self._kinds.template(before, found, self.naming_keys))
-        is_open = [key not in self.naming_keys and self._kinds.is_open(key) for key, _ in found]
-        return digest(template), tuple(sorted(itertools.compress(found, is_open)))
+        kinds, naming = self._kinds, self.naming_keys
+        kept = (f"{key}={value if key not in naming and kinds.is_choice(key) else ''}" for key, value in found)
+        is_open = [key not in naming and kinds.is_open(key) for key, _ in found]
+        return digest("\n".join((before, *sorted(kept)))), tuple(sorted(itertools.compress(found, is_open)))
 
 
 class Names:
@@ -160,12 +164,7 @@ def arguments(url: str) -> tuple[tuple[Argument, ...], str]:
     before, _, query = url.partition("#")[0].partition("?")
     if query.count("&") >= MAX_ARGUMENTS:
         return (), before
-    pieces = (piece.partition("=") for piece in query.split("&") if piece)
-    return tuple((_decoded(key), _decoded(value)) for key, _, value in pieces), before
-
-
-def _decoded(text: str) -> str:
-    return unquote_plus(text) if "%" in text or "+" in text else text
+    return tuple(parse_qsl(query, keep_blank_values=True)), before
 
 
 def name_forms(value: str) -> set[str]:
@@ -224,13 +223,6 @@ class ArgumentKinds:
     def is_open(self, key: str) -> bool:
         """Return True if *key* has so many values that it cannot be a choice."""
         return len(self._values.get(key, ())) > MAX_CHOICES
-
-    def template(self, before: str, found: Sequence[Argument], naming_keys: frozenset[str]) -> tuple[str, ...]:
-        """Kind of page of a URL: the URL without the values of *naming_keys* and of keys that are no choices."""
-        parts = (
-            f"{key}={value}" if key not in naming_keys and self.is_choice(key) else f"{key}=" for key, value in found
-        )
-        return before, *sorted(parts)
 
 
 _NO_NAMES = Names("", frozenset())  # of all URLs of most sites

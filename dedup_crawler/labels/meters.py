@@ -123,7 +123,9 @@ class MeterCounts:
         read = _read_all(lines)
         text = digest("\n".join([title, *(str(read[line].shape) if line in read else line for line in lines)]))
         self._n_pages += 1
-        self._vote(text)
+        if self._lead == 0:
+            self._leading = text
+        self._lead += 1 if text == self._leading else -1
         lines_of_shape: dict[int, list[str]] = {}
         for line in lines:
             if line in read:
@@ -160,11 +162,6 @@ class MeterCounts:
             has_grown |= is_growth
         if key in self._values or len(self._values) < _MAX_VALUES:
             self._values[key] = values, has_grown
-
-    def _vote(self, text: int) -> None:
-        if self._lead == 0:
-            self._leading = text
-        self._lead += 1 if text == self._leading else -1
 
     def meters(self) -> frozenset[int]:
         """Return the shapes of meter lines."""

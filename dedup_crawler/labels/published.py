@@ -16,6 +16,7 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,6 @@ MAX_DISTANCE = 3
 MIN_WORDS = 30
 """Smallest number of words of a text with a fingerprint: in a shorter text, one changed word changes too many bits."""
 _MAX_LENGTH = 80  # letters of the longest word of a text whose words are remembered
-
 _BATCH_TEXTS = 500
 _log = logging.getLogger(__name__)
 _log.setLevel(logging.ERROR)  # the package simhash warns about each fingerprint with many similar ones
@@ -69,25 +69,33 @@ class CountedPages(NamedTuple):
 
 def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
     """Count the words of pages without keeping the texts; MissingExtraError if scikit-learn is not installed."""
-    vectorizer, vstack = _vectorizer()
+    try:
+        from scipy.sparse import vstack
+        from sklearn.feature_extraction.text import HashingVectorizer
+    except ImportError:
+        raise MissingExtraError("Scoring pages by cosine", "scikit-learn", "learn") from None
     position: dict[str, int] = {}
     texts: list[int] = []
     row_of: dict[int, int] = {digest(""): 0}
-    waiting, blocks = [""], []
     members_of: defaultdict[str, list[int]] = defaultdict(list)
-    for index, page in enumerate(pages):
-        position[page.url] = index
-        text = digest(page.main_text)
-        if text not in row_of:
-            row_of[text] = len(row_of)
-            waiting.append(page.main_text)
-        if len(waiting) == _BATCH_TEXTS:
-            blocks.append(vectorizer.transform(waiting))
-            waiting.clear()
-        texts.append(row_of[text])
-        if page.referrer is not None and page.main_text:
-            members_of[page.referrer].append(index)
-    rows = vstack([*blocks, vectorizer.transform(waiting)] if waiting else blocks, "csr")
+
+    def new_texts() -> Iterator[str]:
+        yield ""
+        for index, page in enumerate(pages):
+            position[page.url] = index
+            text = digest(page.main_text)
+            if text not in row_of:
+                row_of[text] = len(row_of)
+                yield page.main_text
+            texts.append(row_of[text])
+            if page.referrer is not None and page.main_text:
+                members_of[page.referrer].append(index)
+
+    vectorizer = HashingVectorizer(alternate_sign=False, dtype=np.float32)  # lower-case words of two or more characters
+    waiting, blocks = new_texts(), []
+    while batch := [*islice(waiting, _BATCH_TEXTS)]:  # each occurrence of a word takes memory until its batch is done
+        blocks.append(vectorizer.transform(batch))
+    rows = vstack(blocks, "csr")
     for referrer, members in members_of.items():
         parent = position.get(referrer)
         if parent is not None and texts[parent]:
@@ -137,7 +145,7 @@ def sampled_share(n_pages: int) -> float:
 def cluster_by_cosine(pages: Pages) -> Clustering:
     """Cluster as the capstone does: pages found on one page are the same if pairs of 0.99 or more connect them."""
     counted = count_pages(pages())
-    clustering = cluster_without_text(pages())
+    clustering, _ = cluster_without_text(pages())
     for group in counted.groups:
         texts, text_of_page = np.unique(counted.texts[group], return_inverse=True)
         component = _components(_dense_columns(counted.rows[texts]))[text_of_page]
@@ -165,16 +173,6 @@ def _dense_columns(rows: csr_matrix) -> csr_matrix:
     return type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], max(len(used), 1)))
 
 
-def _vectorizer() -> tuple[Any, Any]:
-    """A vectorizer of lower-case words with two or more characters, and a function that stacks its results."""
-    try:
-        from scipy.sparse import vstack
-        from sklearn.feature_extraction.text import HashingVectorizer
-    except ImportError:
-        raise MissingExtraError("Scoring pages by cosine", "scikit-learn", "learn") from None
-    return HashingVectorizer(alternate_sign=False, dtype=np.float32), vstack
-
-
 def fingerprint(text: str) -> int | None:
     """64-bit simhash of the lower-case words of a text, with counts; None for a text of too few words.
 
@@ -196,7 +194,7 @@ def _hash_of(word: bytes) -> bytes:
 def cluster_by_simhash(pages: Pages) -> Clustering:
     """Cluster as SIGIR'17 does; pages without a fingerprint stay alone."""
     package = simhash_package()
-    clustering = cluster_without_text(pages())
+    clustering, _ = cluster_without_text(pages())
     of_title: defaultdict[str, dict[int, int]] = defaultdict(dict)
     reason = f"the same title and simhashes within {MAX_DISTANCE} bits"
     for position, page in enumerate(pages()):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dedup_crawler.labels.joins import TextlessJoins
+from dedup_crawler.labels.joins import cluster_without_text
 from dedup_crawler.labels.layout import Argument, Pages, SiteLayout, address_free
 from dedup_crawler.labels.lines import MEDIA, digest, digest_of_all, lines_of, n_words, numbers_of
 from dedup_crawler.pages.records import LabelledPage
@@ -65,10 +66,14 @@ class SitePages:
     """Signatures of the pages with text, and the lines that pages of one kind share."""
 
     def __init__(self, pages: Pages) -> None:
-        self.textless, self.layout = TextlessJoins(), SiteLayout()
-        for page in pages():
-            self.textless.see(page)
-            self.layout.see(page)
+        self.layout = SiteLayout()
+
+        def seen() -> Iterator[LabelledPage]:
+            for page in pages():
+                self.layout.see(page)
+                yield page
+
+        self.textless, self.positions = cluster_without_text(seen())
         self.layout.settle(pages)
         self.signatures = {
             position: signature_of(page, self.layout) for position, page in enumerate(pages()) if page.main_text
@@ -127,13 +132,6 @@ def signature_of(page: LabelledPage, layout: SiteLayout) -> Signature:
 def _read(line: str) -> tuple[int, int, frozenset[str]]:
     """Hash, number of words, and numbers of a line."""
     return digest(line), n_words(line), numbers_of(line)
-
-
-def changes(left: Signature, right: Signature) -> tuple[int, int]:
-    """Number of lines that differ between two pages of equal length, and their number of words on both sides."""
-    is_changed = left.lines != right.lines  # (n,)
-    words = left.words[is_changed].sum(dtype=np.int64) + right.words[is_changed].sum(dtype=np.int64)
-    return int(np.count_nonzero(is_changed)), int(words)
 
 
 def _shared_lines(signatures: list[Signature]) -> frozenset[int]:

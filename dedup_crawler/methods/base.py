@@ -8,21 +8,17 @@ forgets the first.
 from __future__ import annotations
 
 import hashlib
-from abc import abstractmethod
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.model.explanations import (
-    Asked,
-    Explanation,
-    KnownRule,
-    Record,
-    Referrer,
-    TrainingHistory,
-)
-from dedup_crawler.methods.model.folder import n_parameters
-from dedup_crawler.methods.model.saved_model import SavedModel
+from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError, did_you_mean
+from dedup_crawler.methods.model.explanations import Asked, Explanation, KnownRule, Record, Referrer, TrainingHistory
+from dedup_crawler.methods.model.folder import ModelFiles, digest_of, write_model
+from dedup_crawler.methods.model.method_options import check_values
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import Shape
 from dedup_crawler.urls.normal import host_of, normal_form
@@ -36,26 +32,48 @@ if TYPE_CHECKING:
     from dedup_crawler.rules.exchange.exports import ModelRules
 
 
-class Canonicalizer(SavedModel):
+class Canonicalizer(ABC):
     """Gives all URLs of a page one string, the canonical form. It is a key to compare by, and is never fetched."""
 
-    _told_rules: tuple[Mapping[str, str], Mapping[str, tuple[int, int]]] | None = None
-    """Sentences and counts of the rules, by their identifiers; None until they are needed."""
+    name: ClassVar[str]
+    """Name on the command line, in model folders and in tables."""
+
+    _least: ClassVar[Mapping[str, float]] = {}
+    """Option -> its smallest value."""
+
+    _shares: ClassVar[Sequence[str]] = ()
+    """Options that are a share (0-1)."""
+
+    _presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Value of the option *preset*, if the method has one -> the options that it gives, where they are not set."""
+
+    preset: str
 
     progress: Callable[[int, int, float], None] | None = None
     """Called during fitting with the steps done, the largest number of steps, and the quality of the fit (0-1)."""
 
-    site_text: SiteText | None = None
-    """Knowledge about the text of the site, with which a crawl compares pages; None if no pages were given."""
+    hosts: frozenset[str] = frozenset()
+    """Hosts (with port, lower-case) of the training URLs. URLs of other hosts keep their normal form."""
+
+    n_urls_: int
+    n_clusters_: int
+    data_digest_: str
+    """Digest of the training data; missing before the first fit."""
+
+    quality_: Mapping[str, Any]
+    """Measures of the fitted model, for ``model.json``."""
 
     history_: TrainingHistory = TrainingHistory()
     """Course of the training; empty for a method without epochs and held-out pairs."""
 
-    _redirects: list[str | None] | None = None
-    """During fitting: target that each URL redirects to, in normal form."""
+    site_text: SiteText | None = None
+    """Knowledge about the text of the site, with which a crawl compares pages; None if no pages were given."""
 
-    _evidence: PageEvidence | None = None
-    """During fitting: compares the pages of the URLs."""
+    looks_back: bool = False
+    """True if some referrer rule may lead a link back to the page that holds it."""
+
+    _told_rules: tuple[Mapping[str, str], Mapping[str, tuple[int, int]]] | None = None
+    """Sentences and counts of the rules, by their identifiers; None until they are needed."""
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -96,32 +114,31 @@ class Canonicalizer(SavedModel):
             if given is not None and len(given) != len(urls):
                 raise BadInputError(f"{name}.fit got {len(urls)} URLs and {len(given)} {what}; give one for each URL.")
         self._check_options()
-        forms = [normal_form(url) for url in urls]
-        self._remember(forms, clusters, referrers)
-        self._redirects = [each and normal_form(each) for each in redirects] if redirects is not None else None
-        self._evidence = evidence
-        self._fit(forms, list(clusters), list(referrers) if referrers is not None else [None] * len(urls))
-        self._redirects = self._evidence = None
+        nothing: list[str | None] = [None] * len(urls)
+        crawl = TrainingData(
+            [normal_form(url) for url in urls],
+            list(clusters),
+            list(referrers) if referrers is not None else nothing,
+            [each and normal_form(each) for each in redirects] if redirects is not None else nothing,
+            evidence,
+        )
+        digest = training_digest(zip(crawl.urls, crawl.clusters, crawl.referrers, strict=True))
+        self._remember(crawl.urls, crawl.clusters, digest)
+        self._fit(crawl)
         self.quality_ = self._quality()
         return self
 
     def canonicalize(self, url: str, referrer: Referrer | None = None) -> str:
         """Canonical form of *url*: URLs with equal forms are believed to show the same page.
 
-        Accepts any string. A URL of an unknown host comes back in normal form. NotFittedError before :meth:`fit` or
-        :meth:`load`.
+        Accepts any string. A URL of an unknown host comes back in normal form. NotFittedError before :meth:`fit`.
         """
         form = normal_form(url)
-        return self._form(form, referrer) if self._knows(form) else form
+        return self.form_of(form, referrer) if self._knows(form) else form
 
+    @abstractmethod
     def form_of(self, url: str, referrer: Referrer | None = None) -> str:
         """Canonical form of a URL that must be in normal form and on one of :attr:`hosts`; saves the checks."""
-        return self._form(url, referrer)
-
-    @property
-    def looks_back(self) -> bool:
-        """True if some referrer rule may lead a link back to the page that holds it."""
-        return False
 
     def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
@@ -153,19 +170,17 @@ class Canonicalizer(SavedModel):
         listed = list(urls)
         for i, url in enumerate(listed):
             if not isinstance(url, str):
-                raise BadInputError(
-                    f"urls[{i}] is {url!r}, not a string: remove missing values, for example by dropna()."
-                )
-        # a missing value in a column of pandas is NaN
-        sources = [
-            source if isinstance(source, str) else None
-            for source in ([None] * len(listed) if referrers is None else referrers)
-        ]
+                way_out = "remove missing values, for example by dropna()"
+                raise BadInputError(f"urls[{i}] is {url!r}, not a string: {way_out}.")
+        sources = [None] * len(listed) if referrers is None else list(referrers)
         if len(sources) != len(listed):
-            raise BadInputError(
-                f"records got {len(listed)} URLs and {len(sources)} referrers; give one (or None) for each URL."
-            )
-        return [self.record_of(asked) for asked in self.forms_in_order(zip(listed, sources, strict=True))]
+            numbers = f"{len(listed)} URLs and {len(sources)} referrers"
+            raise BadInputError(f"records got {numbers}; give one (or None) for each URL.")
+        # a missing value in a column of pandas is NaN
+        visits = (
+            (url, source if isinstance(source, str) else None) for url, source in zip(listed, sources, strict=True)
+        )
+        return [self.record_of(asked) for asked in self.forms_in_order(visits)]
 
     def forms_in_order(self, visits: Iterable[tuple[str, str | None]]) -> Iterator[Asked]:
         """Forms of (URL, URL of the page that holds the link) pairs in crawl order, one by one.
@@ -183,8 +198,8 @@ class Canonicalizer(SavedModel):
     def record_of(self, asked: Asked) -> Record:
         """Answer about one URL."""
         url, referrer, form = asked
-        rules, reason = list(self.fired(url, referrer)), self.explain(url, referrer).reason
-        return Record(url=url, form=form, covered=self.is_covered(url), rules=rules, reason=reason)
+        covered, rules = self.is_covered(url), list(self.fired(url, referrer))
+        return Record(url=url, form=form, covered=covered, rules=rules, reason=self.explain(url, referrer).reason)
 
     def is_covered(self, url: str) -> bool:
         """Return True if a crawl that continues gains nothing from *url*, because other URLs show its pages too.
@@ -197,13 +212,6 @@ class Canonicalizer(SavedModel):
         """Identifiers of the rules that cover *url*; empty for most URLs."""
         normal = normal_form(url)
         return self._covering(normal) if self._knows(normal) else ()
-
-    def _knows(self, form: str) -> bool:
-        """Return True if the host of a URL in normal form is among :attr:`hosts`."""
-        if host_of(form) in self.hosts:
-            return True
-        self._check_fitted()
-        return False
 
     def explain(self, url: str, referrer: Referrer | None = None) -> Explanation:
         """Explain the form of *url*: the form, and the reason for it."""
@@ -230,7 +238,7 @@ class Canonicalizer(SavedModel):
         if not self._knows(normal):
             return ()
         if form is None:
-            form = self._form(normal, referrer)
+            form = self.form_of(normal, referrer)
         return self._fired(normal, form, referrer) if form != normal else ()
 
     def rule_sentences(self) -> Mapping[str, str]:
@@ -245,6 +253,14 @@ class Canonicalizer(SavedModel):
         """The rules in the rule language, for export; None if the method has no rules."""
         return None
 
+    def proposed_forms(self, host: str) -> Callable[[str], str] | None:
+        """Gives URLs of *host* the forms that `verified` is to test; None if the rules of the model say them."""
+        return None
+
+    def with_candidates(self) -> Canonicalizer:
+        """A copy that also applies rules which only a live crawl can confirm; the model itself if it has none."""
+        return self
+
     def learnt(self) -> list[str]:
         """The learnt rules, one line each, the best supported first."""
         return []
@@ -255,16 +271,46 @@ class Canonicalizer(SavedModel):
 
     def n_learnt(self) -> int | None:
         """Size of the model: number of rules, or parameters of a network; None for a method that learns nothing."""
-        weights = self._weights()
-        return n_parameters(weights) if weights else None
+        return None
+
+    def options(self) -> dict[str, Any]:
+        """Options as they were given to the constructor."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    @property
+    def digest(self) -> str:
+        """Digest of the whole model and its options: 64 hex digits, as in ``model.json`` of the saved model."""
+        self._check_fitted()
+        return digest_of(self._description(), ModelFiles(self._tables()))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the model as a folder of JSON (and weights). A reader never sees half of a model."""
+        self._check_fitted()
+        return write_model(Path(folder), self._description(), ModelFiles(self._tables()))
+
+    @classmethod
+    def from_files(cls, description: Mapping[str, Any], files: ModelFiles) -> Self:
+        """Restore a model from the contents of its folder; DamagedModelError if one is missing or impossible."""
+        try:
+            check_values(cls, description["options"])
+            model = cls(**description["options"])
+            model._check_options()
+        except BadInputError as error:
+            raise DamagedModelError(f"model.json does not describe a {cls.name} model: {error} Train again.") from error
+        model.hosts = frozenset(description["hosts"])
+        model.n_urls_ = description["counts"]["urls"]
+        model.n_clusters_ = description["counts"]["clusters"]
+        model.data_digest_ = description["training_data_digest"]
+        model.quality_ = description["quality"]
+        try:
+            model._restore(files)
+        except BadInputError as error:
+            raise DamagedModelError(f"{error} Train again.") from error
+        return model
 
     @abstractmethod
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        """Learn from a crawl; *urls* are in normal form."""
-
-    @abstractmethod
-    def _form(self, url: str, referrer: Referrer | None) -> str:
-        """Canonical form of a URL in normal form on a known host."""
+    def _fit(self, crawl: TrainingData) -> None:
+        """Learn from a crawl, whose URLs and targets of redirects are in normal form."""
 
     @abstractmethod
     def _explain(self, url: str, form: str) -> Explanation:
@@ -278,6 +324,51 @@ class Canonicalizer(SavedModel):
         """Identifiers of the rules that cover a URL in normal form on a known host."""
         return ()
 
+    def _known_rules(self) -> Mapping[str, KnownRule]:
+        """Identifier -> rule, for all rules."""
+        return {self.name: KnownRule(f"{self.name}: {(type(self).__doc__ or '').partition('.')[0]}")}
+
+    def _without(self, identifiers: Collection[str]) -> Canonicalizer:
+        """A copy of the fitted model without these rules; the model itself if it cannot leave out rules."""
+        return self
+
+    def _quality(self) -> dict[str, Any]:
+        """Measures of the fitted model."""
+        return {}
+
+    def _check_options(self) -> None:
+        """Raise BadInputError for an option out of range."""
+        if self._presets and self.preset not in self._presets:
+            hint = did_you_mean(self.preset, self._presets)
+            known = ", ".join(self._presets)
+            raise BadInputError(f"{self.name}: unknown preset {self.preset!r}; known: {known}.{hint}")
+        for option, least in self._least.items():
+            value = getattr(self, option)
+            if value is not None and value < least:
+                raise BadInputError(f"{self.name}: {option} is {value}; give {least} or more.")
+        for option in self._shares:
+            if not 0 <= getattr(self, option) <= 1:
+                raise BadInputError(f"{self.name}: {option} is {getattr(self, option)}; give a share from 0 to 1.")
+
+    def _option(self, name: str) -> Any:
+        """Value of an option, or the one that the preset gives."""
+        value = getattr(self, name, None)
+        return self._presets[self.preset][name] if value is None else value
+
+    def _tables(self) -> dict[str, Any]:
+        """File name -> JSON value, or weights as bytes, for the learnt attributes."""
+        return {}
+
+    def _restore(self, files: ModelFiles) -> None:  # noqa: B027 - most methods have nothing to restore
+        """Restore the learnt attributes from the result of `_tables`; BadInputError for other files."""
+
+    def _knows(self, form: str) -> bool:
+        """Return True if the host of a URL in normal form is among :attr:`hosts`."""
+        if host_of(form) in self.hosts:
+            return True
+        self._check_fitted()
+        return False
+
     def _told(self) -> tuple[Mapping[str, str], Mapping[str, tuple[int, int]]]:
         self._check_fitted()
         if self._told_rules is None:
@@ -288,32 +379,26 @@ class Canonicalizer(SavedModel):
             )
         return self._told_rules
 
-    def _known_rules(self) -> Mapping[str, KnownRule]:
-        """Identifier -> rule, for all rules."""
-        return {self.name: KnownRule(f"{self.name}: {(type(self).__doc__ or '').partition('.')[0]}")}
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "data_digest_"):
+            way_out = "call fit(urls, clusters), or load a model folder, before canonicalize()"
+            raise NotFittedError(f"{type(self).__name__} has learnt nothing yet: {way_out}.")
 
-    def with_candidates(self) -> Canonicalizer:
-        """A copy that also applies rules which only a live crawl can confirm; the model itself if it has none."""
-        return self
+    def _description(self) -> dict[str, Any]:
+        return {
+            "method": self.name,
+            "options": self.options(),
+            "hosts": sorted(self.hosts),
+            "counts": {"urls": self.n_urls_, "clusters": self.n_clusters_},
+            "training_data_digest": self.data_digest_,
+            "quality": self.quality_,
+        }
 
-    def _without(self, identifiers: Collection[str]) -> Canonicalizer:
-        """A copy of the fitted model without these rules; the model itself if it cannot leave out rules."""
-        return self
-
-    def _quality(self) -> dict[str, Any]:
-        """Measures of the fitted model."""
-        return {}
-
-    def _remember(
-        self, forms: Sequence[str], pages: Sequence[Hashable], referrers: Sequence[str | None] | None
-    ) -> None:
+    def _remember(self, forms: Sequence[str], pages: Sequence[Hashable], digest: str) -> None:
         """Note the hosts, counts and digest of the training data; *forms* are in normal form."""
         self.hosts = frozenset(filter(None, map(host_of, forms)))
+        self.n_urls_, self.n_clusters_, self.data_digest_ = len(forms), len(set(pages)), digest
         self._told_rules = None
-        self.n_urls_ = len(forms)
-        self.n_clusters_ = len(set(pages))
-        found_on = referrers if referrers is not None else [None] * len(forms)
-        self.data_digest_ = training_digest(zip(forms, pages, found_on, strict=True))
 
 
 def training_digest(rows: Iterable[tuple[str, Hashable, str | None]]) -> str:

@@ -13,6 +13,7 @@ from dedup_crawler.errors import MissingExtraError, ModelError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
 from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.language.identifiers import identifier
 from dedup_crawler.urls.normal import normal_form
 
@@ -25,7 +26,7 @@ class _Baseline(Canonicalizer):
 
     _reason: ClassVar[str]
 
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+    def _fit(self, crawl: TrainingData) -> None:
         """Learn nothing."""
 
     def _explain(self, url: str, form: str) -> Explanation:
@@ -41,7 +42,8 @@ class KeepAll(_Baseline):
     name = "keep-all"  # KeepAll of SIGIR'17: nothing is lost, nothing is saved
     _reason = "every URL is its own page"
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Return the URL itself."""
         return url
 
 
@@ -51,7 +53,8 @@ class ScrapyForm(_Baseline):
     name = "scrapy"  # the key of Scrapy's own duplicate filter
     _reason = "w3lib's canonical URL (sorted query, no fragment)"
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Return w3lib's form of a URL in normal form."""
         try:
             return canonicalize_url(url)
         except ValueError:  # w3lib refuses some URLs, for example with a bad port
@@ -64,7 +67,8 @@ class StripQuery(_Baseline):
     name = "strip-query"  # the simplest rule that people use; it loses pages
     _reason = "every query is dropped"
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Return the part of a URL in normal form before its query."""
         return url.partition("?")[0]
 
 
@@ -96,36 +100,35 @@ class DuplicateUrlDiscarder(Canonicalizer):
         """Number of public rules."""
         return len(self.rules_.identifiers)
 
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+    def _fit(self, crawl: TrainingData) -> None:
         self.rules_ = _installed_rules()
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
-        passed = [url]
-        for _ in range(_MAX_PASSES):
-            try:
-                form = normal_form(self.rules_.canonicalizer.process_url(passed[-1]))
-            except ValueError:  # no request could be sent to this URL: it may have a bad port
-                return url
-            if form == passed[-1]:
-                return form
-            passed.append(form)
-        return url
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Canonical form of a URL in normal form; the URL itself if the package refuses it, or does not end."""
+        return self._way(url)[0]
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        while url != form:
-            url = self._once(url, found)
-        return tuple(found)
+        return self._way(url)[1]
 
-    def _once(self, url: str, fired: dict[str, None]) -> str:
-        """Apply the package once to *url*, rule by rule, and add the rules that change it to *fired*."""
+    def _way(self, url: str) -> tuple[str, tuple[str, ...]]:
+        """Form of a URL, and the rules that lead to it."""
         matcher, processors = self.rules_.canonicalizer.url_matcher, self.rules_.canonicalizer.processors
-        for number in list(matcher.match_all(url, include_universal=False)) or list(matcher.match_universal()):
-            changed = processors[number].process(url)
-            if changed != url:
-                fired[self.rules_.identifiers[number]] = None
-            url = changed
-        return normal_form(url)
+        form, fired = url, dict[str, None]()
+        for _ in range(_MAX_PASSES):
+            changed, now = form, []
+            try:
+                for number in list(matcher.match_all(form, include_universal=False)) or matcher.match_universal():
+                    before, changed = changed, processors[number].process(changed)
+                    if changed != before:
+                        now.append(self.rules_.identifiers[number])
+                changed = normal_form(changed)
+            except ValueError:  # no request could be sent to this URL: it may have a bad port
+                return url, ()
+            if changed == form:
+                return form, tuple(fired)
+            form = changed
+            fired.update(dict.fromkeys(now))
+        return url, ()
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
         matcher, processors = self.rules_.canonicalizer.url_matcher, self.rules_.canonicalizer.processors
@@ -138,8 +141,7 @@ class DuplicateUrlDiscarder(Canonicalizer):
         n_rules = f"{len(self.rules_.identifiers)} public rules of duplicate-url-discarder"
         if form == url:
             return Explanation(url, form, f"none of {n_rules} changes it")
-        sentences = self.rule_sentences()
-        said = [sentences[rule] for rule in self._fired(url, form, None)]
+        said = [self.rule_sentences()[rule] for rule in self._way(url)[1]]
         return Explanation(url, form, f"of {n_rules}: {'; then '.join(said)}")
 
     def _quality(self) -> dict[str, Any]:
@@ -149,7 +151,8 @@ class DuplicateUrlDiscarder(Canonicalizer):
         return {_DISCARDER_FILE: {"version": self.rules_.version, "sha256": self.rules_.digest}}
 
     def _restore(self, files: ModelFiles) -> None:
-        version, digest = files.table(_DISCARDER_FILE)["version"].text(), files.table(_DISCARDER_FILE)["sha256"].text()
+        made_with = files.table(_DISCARDER_FILE)
+        version, digest = made_with["version"].text(), made_with["sha256"].text()
         self.rules_ = _installed_rules()
         if digest != self.rules_.digest:
             raise ModelError(

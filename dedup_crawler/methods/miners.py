@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.methods.rule_based import DeepRuleBased, MapRuleBased, RuleBased
+from dedup_crawler.methods.base import training_digest
+from dedup_crawler.methods.rule_based import MapRuleBased, RuleBased
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.rule import AnyRule, Rule
 from dedup_crawler.rules.miners.decision_tree import leaf_rules
@@ -66,7 +67,7 @@ class RewriteRules(MapRuleBased):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DecisionTree(DeepRuleBased):
+class DecisionTree(MapRuleBased):
     """Rules from chosen pairs of duplicates, generalised by a decision tree (WSDM'10).
 
     Parameters
@@ -80,6 +81,7 @@ class DecisionTree(DeepRuleBased):
     """
 
     name = "decision-tree"
+    _cuts_values: ClassVar = True
     _least: ClassVar = {"min_coverage": 1}
     _shares: ClassVar = ("max_fpr",)
 
@@ -127,7 +129,7 @@ class PatternTree(MapRuleBased):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Duster(DeepRuleBased):
+class Duster(MapRuleBased):
     """Rules from the multiple alignment of each page's URLs (DUSTER).
 
     Parameters
@@ -145,6 +147,7 @@ class Duster(DeepRuleBased):
     """
 
     name = "duster"
+    _cuts_values: ClassVar = True
     _least: ClassVar = {"min_clusters": 1, "min_urls": 1, "max_per_cluster": 2}
     _shares: ClassVar = ("max_fpr",)
 
@@ -210,7 +213,8 @@ class DustBuster(RuleBased):
             raise BadInputError("there are no URLs to learn from; only accesses by GET with status 200 count.")
         self._check_options()
         forms = [normal_form(url) for url in urls]
-        self._remember(forms, [f"{low}-{high}" for low, high in sizes], None)
+        pages = [f"{low}-{high}" for low, high in sizes]
+        self._remember(forms, pages, training_digest((*row, None) for row in zip(forms, pages, strict=True)))
         of_host: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
         for form, (low, high) in zip(forms, sizes, strict=True):
             if high > 0:

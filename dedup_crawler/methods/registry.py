@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, did_you_mean
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.folder import method_of, read_model
-from dedup_crawler.methods.model.saved_model import options_of
+from dedup_crawler.methods.model.folder import read_model
+from dedup_crawler.methods.model.method_options import options_of
 from dedup_crawler.methods.wrapped import STATIC_FILE, StaticFront
 from dedup_crawler.rules.exchange.static_rules import StaticLayer
 
 _CLASSES = {
-    "keep-all": "baselines.KeepAll",
-    "scrapy": "baselines.ScrapyForm",
-    "strip-query": "baselines.StripQuery",
-    "duplicate-url-discarder": "baselines.DuplicateUrlDiscarder",
-    "rewrite-rules": "miners.RewriteRules",
-    "decision-tree": "miners.DecisionTree",
-    "pattern-tree": "miners.PatternTree",
-    "dustbuster": "miners.DustBuster",
-    "duster": "miners.Duster",
-    "seq2seq": "seq2seq.Seq2Seq",
-    "siamese": "pairs.siamese.Siamese",
-    "random-forest": "pairs.random_forest.RandomForest",
-    "verified": "verified.Verified",
+    "keep-all": "baselines:KeepAll",
+    "scrapy": "baselines:ScrapyForm",
+    "strip-query": "baselines:StripQuery",
+    "duplicate-url-discarder": "baselines:DuplicateUrlDiscarder",
+    "rewrite-rules": "miners:RewriteRules",
+    "decision-tree": "miners:DecisionTree",
+    "pattern-tree": "miners:PatternTree",
+    "dustbuster": "miners:DustBuster",
+    "duster": "miners:Duster",
+    "seq2seq": "seq2seq:Seq2Seq",
+    "siamese": "pairs.siamese:Siamese",
+    "random-forest": "pairs.random_forest:RandomForest",
+    "verified": "verified:Verified",
 }
 
 
@@ -35,8 +35,7 @@ class _Methods(Mapping[str, type[Canonicalizer]]):
     """Imports a class only when it is needed: a crawl applies one method."""
 
     def __getitem__(self, name: str) -> type[Canonicalizer]:
-        module, class_name = _CLASSES[name].rsplit(".", 1)
-        method: type[Canonicalizer] = getattr(import_module(f"dedup_crawler.methods.{module}"), class_name)
+        method: type[Canonicalizer] = resolve_name(f"dedup_crawler.methods.{_CLASSES[name]}")
         return method
 
     def __iter__(self) -> Iterator[str]:
@@ -87,16 +86,12 @@ def load_model(folder: str | Path) -> Canonicalizer:
 
     ModelError if the folder is missing, damaged or of another format.
     """
-    folder = Path(folder)
-    method = find_method(method_of(folder))
-    description, files = read_model(folder, method.name)
-    model = method.from_files(description, files)
-    return model if STATIC_FILE not in files.tables else StaticFront(model, _static_layer(files.tables[STATIC_FILE]))
-
-
-def _static_layer(value: Any) -> StaticLayer:
+    description, files = read_model(Path(folder))
+    model = find_method(description["method"]).from_files(description, files)
+    if STATIC_FILE not in files.tables:
+        return model
     try:
-        return StaticLayer.from_json(value, STATIC_FILE)
+        return StaticFront(model, StaticLayer.from_json(files.tables[STATIC_FILE], STATIC_FILE))
     except BadInputError as error:
         raise DamagedModelError(f"{error} Import the rules again.") from error
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import gc
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, ClassVar
 
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.exchange.exports import ModelRules
 from dedup_crawler.rules.language.rule import AnyRule, Rule
@@ -29,6 +29,8 @@ class RuleBased(Canonicalizer):
     """A method whose whole model is ``rules.json``."""
 
     engine_: RuleEngine
+    _cuts_values: ClassVar[bool] = False
+    """True if rules use pieces of values, cut at the delimiters of the site (``deep_keys.json``)."""
 
     @abstractmethod
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
@@ -37,6 +39,10 @@ class RuleBased(Canonicalizer):
     def model_rules(self) -> ModelRules:
         """The rules for export."""
         return ModelRules(self.engine_.rules, self.engine_.maps)
+
+    def proposed_forms(self, host: str) -> Callable[[str], str] | None:
+        """The forms, if the rules of *host* use pieces of values, which rules of `verified` cannot."""
+        return self.engine_.form if host in self.engine_.maps and self.engine_.maps[host].cuts else None
 
     def learnt(self) -> list[str]:
         """Every rule with its evidence."""
@@ -52,17 +58,23 @@ class RuleBased(Canonicalizer):
     def _quality(self) -> dict[str, Any]:
         return {"rules": len(self.engine_.rules)}
 
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+    def _fit(self, crawl: TrainingData) -> None:
         rules: list[AnyRule] = []
         maps: dict[str, UrlMap] = {}
-        with _no_collection():
-            for host, places in sorted(places_by_host(urls).items()):
-                its_clusters = [clusters[place] for place in places]
-                found, maps[host] = self._mined(host, [urls[place] for place in places], its_clusters)
+        was_enabled = gc.isenabled()
+        gc.disable()  # it would search millions of values for cycles, and they have none
+        try:
+            for host, places in sorted(places_by_host(crawl.urls).items()):
+                its = crawl.rows(places)
+                found, maps[host] = self._mined(host, its.urls, its.clusters)
                 rules += found
+        finally:
+            if was_enabled:
+                gc.enable()
         self.engine_ = RuleEngine(rules, maps)
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Form that the rules give to a URL in normal form."""
         return self.engine_.form(url)
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
@@ -82,17 +94,18 @@ class RuleBased(Canonicalizer):
             reason = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
             return Explanation(url, form, f"{reason} ({len(self.engine_.rules)} rules were learnt)")
         said = [f"rule {number + 1}: {sentence_of(self.engine_.rules[number])}" for number in fired]
-        return Explanation(url, form, "; then ".join(said), {"rules": _evidence(self.engine_.rules, fired)})
+        counted = rules_to_json([self.engine_.rules[number] for number in fired])
+        evidence = [{"rule": number + 1, **rule["statistics"]} for number, rule in zip(fired, counted, strict=True)]
+        return Explanation(url, form, "; then ".join(said), {"rules": evidence})
 
     def _tables(self) -> dict[str, Any]:
-        return {_FILE: rules_to_json(self.engine_.rules)}
+        cuts = {host: url_map.to_json() for host, url_map in self.engine_.maps.items()}
+        return {_FILE: rules_to_json(self.engine_.rules), **({_CUTS_FILE: cuts} if self._cuts_values else {})}
 
     def _restore(self, files: ModelFiles) -> None:
-        self.engine_ = RuleEngine(rules_from_json(files.table(_FILE)), self._restored_maps(files))
-
-    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        """Host -> map that reads its URLs, if it is not the usual one."""
-        return {}
+        cuts = files.table(_CUTS_FILE).table() if self._cuts_values else {}
+        maps = {host: UrlMap.from_json(its_cuts) for host, its_cuts in cuts.items()}
+        self.engine_ = RuleEngine(rules_from_json(files.table(_FILE)), maps)
 
 
 class MapRuleBased(RuleBased):
@@ -104,36 +117,8 @@ class MapRuleBased(RuleBased):
 
     def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
         crawl = MappedCrawl(host, urls, clusters)
-        return self._mine(crawl), crawl.url_map
-
-
-class DeepRuleBased(MapRuleBased):
-    """A miner that cuts values at the delimiters of the site; its rules use the pieces (``deep_keys.json``)."""
-
-    def _mined(self, host: str, urls: Sequence[str], clusters: Sequence[int]) -> tuple[Sequence[AnyRule], UrlMap]:
-        url_map = UrlMap(learn_cuts(MappedCrawl(host, urls, clusters).maps))
+        if not self._cuts_values:
+            return self._mine(crawl), crawl.url_map
+        url_map = UrlMap(learn_cuts(crawl.maps))
         found = self._mine(MappedCrawl(host, urls, clusters, url_map))
         return found, url_map.needed_by({key for rule in found for key in rule.spoken()})
-
-    def _tables(self) -> dict[str, Any]:
-        cuts = {host: url_map.to_json() for host, url_map in self.engine_.maps.items()}
-        return {**super()._tables(), _CUTS_FILE: cuts}
-
-    def _restored_maps(self, files: ModelFiles) -> Mapping[str, UrlMap]:
-        return {host: UrlMap.from_json(cuts) for host, cuts in files.table(_CUTS_FILE).table().items()}
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Switch the garbage collector off: it would search millions of values for cycles, and they have none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-def _evidence(rules: Sequence[AnyRule], fired: Sequence[int]) -> list[dict[str, Any]]:
-    return [{"rule": number + 1, **rules_to_json([rules[number]])[0]["statistics"]} for number in fired]

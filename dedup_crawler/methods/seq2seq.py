@@ -20,8 +20,8 @@ The preset ``paper`` is the recipe of the paper. The preset ``fast`` adds four o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
@@ -37,6 +37,7 @@ from dedup_crawler.methods.model.explanations import (
     history_to_json,
 )
 from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.applying.translations import Translation, TranslationTable
 from dedup_crawler.rules.language.identifiers import translation_identifier
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, Refusal
@@ -191,27 +192,34 @@ class Seq2Seq(Canonicalizer):
             if self._option(option) <= 0:
                 raise BadInputError(f"seq2seq: {option} is {self._option(option)}; it has to be above 0.")
 
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        counts = count_tokens(urls)
+    def _fit(self, crawl: TrainingData) -> None:
+        counts = count_tokens(crawl.urls)
         templater = Templater.learn(
             counts, min_document_frequency=self.min_document_frequency, deep=self._option("deep")
         )
-        crawl = [TemplatedUrl(url, *templater.split(url), cluster) for url, cluster in zip(urls, clusters, strict=True)]
-        n_proposed = round(_PROPOSED * len(crawl)) if self._option("judged_gate") else len(crawl)
-        pairs = self._training_pairs(crawl[:n_proposed], self._rank(counts))
-        says = self._learnt(pairs, list(dict.fromkeys(url.template for url in crawl)))
-        n_urls = Counter(url.template for url in crawl)
+        urls = [TemplatedUrl(url, *templater.split(url), page) for url, page in zip(*crawl[:2], strict=True)]
+        n_proposed = round(_PROPOSED * len(urls)) if self._option("judged_gate") else len(urls)
+        says = self._learnt(
+            self._training_pairs(urls[:n_proposed], self._rank(counts)),
+            list(dict.fromkeys(url.template for url in urls)),
+        )
+        n_urls = Counter(url.template for url in urls)
         table = TranslationTable(
             templater, {template: Translation(said, n_urls[template]) for template, said in says.items()}
-        ).settled(crawl)
+        ).settled(urls)
         if self._option("judged_gate"):
-            table = table.judged(crawl, first_judged=n_proposed, min_groups=_MIN_GROUPS, max_error=_MAX_ERROR)
-        if self._option("value_guard"):
-            table = table.guarded(crawl)
-        self.table_ = table
+            table = table.judged(urls, first_judged=n_proposed, min_groups=_MIN_GROUPS, max_error=_MAX_ERROR)
+        self.table_ = table.guarded(urls) if self._option("value_guard") else table
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Translation of a URL in normal form; the URL itself if there is none that is used."""
         return self.table_.form(url)
+
+    def proposed_forms(self, host: str) -> Callable[[str], str]:
+        """All translations of the network, also those that the gate refused."""
+        translations = self.table_.translations.items()
+        every = {template: replace(said, is_used=True, guarded=()) for template, said in translations}
+        return TranslationTable(self.table_.templater, every).form
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         template, _ = self.table_.templater.split(url)
@@ -259,7 +267,7 @@ class Seq2Seq(Canonicalizer):
         tokens = files.table("tokens.json")
         function_tokens, function_words = tokens["function_tokens"].texts(), tokens["function_words"].texts()
         templater = Templater(function_tokens, function_words, deep=self._option("deep"))
-        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else TrainingHistory()
+        self.history_ = history_from_json(files.table_if_any(FILE))
         translations = TranslationTable.translations_from_json(files.table("translations.json"))
         self.table_ = TranslationTable(templater, translations)
 

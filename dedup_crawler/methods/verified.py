@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from dedup_crawler.evidence.site_text import SiteText
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer, known_rules
 from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords
 from dedup_crawler.rules.applying.reading import Reading
@@ -36,7 +36,7 @@ from dedup_crawler.rules.language.sentences import (
     refusals_to_json,
     sentence_of,
 )
-from dedup_crawler.rules.language.site_rules import NO_LINKS, CoverageRule, HostLinks, ReferrerRule, Shape
+from dedup_crawler.rules.language.site_rules import NO_LINKS, HostLinks, ReferrerRule, Shape, SiteRule
 from dedup_crawler.rules.learning.belief import RISKS, expected_lost
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import NamesOf, not_known
@@ -63,7 +63,6 @@ class Verified(Canonicalizer):
     """
 
     name = "verified"
-    _looks_back = True  # if there are referrer rules
     _applied: Mapping[str, AnyRule] = {}  # candidates that this copy applies, by identifier
 
     def __init__(self, *, risk: str = "balanced", proposals: str | None = None) -> None:
@@ -72,35 +71,34 @@ class Verified(Canonicalizer):
 
     def model_rules(self) -> ModelRules:
         """The rules, and the guards that keep some URLs as they are."""
-        aliases = self.reading_.aliases.values()
-        others = [LeftOut(sentence_of(alias), "it changes the host") for alias in aliases]
-        others += [LeftOut(sentence_of(rule), "it is not about single URLs") for rule in self._link_rules()]
+        watched = {self.engine_.rules[number].host for number, _ in self.new_words_.shared}
+        ordered = [host for host, links in self.links_.items() if links.is_ordered]
         return ModelRules(
             self.engine_.rules,
             unsayable=dict.fromkeys(self.reading_.grammars, "its host has names in paths, or lists in queries"),
-            guards=self._guards(),
-            others=others,
+            guards={
+                **dict.fromkeys(watched, "the model leaves new words in the place of titles alone"),
+                **dict.fromkeys(ordered, "the model leaves URLs alone whose query is not sorted"),
+            },
+            others=[
+                LeftOut(sentence_of(rule), "it is not about single URLs" if host else "it changes the host")
+                for host, rule in self._site_rules()
+            ],
         )
-
-    def _guards(self) -> dict[str, str]:
-        watched = {self.engine_.rules[number].host for number, _ in self.new_words_.shared}
-        ordered = [host for host, links in self.links_.items() if links.is_ordered]
-        return {
-            **dict.fromkeys(watched, "the model leaves new words in the place of titles alone"),
-            **dict.fromkeys(ordered, "the model leaves URLs alone whose query is not sorted"),
-        }
 
     def learnt(self) -> list[str]:
         """Every rule as a sentence, with its evidence, and with its host if there are several."""
-        by_urls = sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)
-        found = [(rule.host, sentence_of(rule)) for rule in by_urls]
-        found += [(host, sentence_of(rule)) for host, links in self.links_.items() for rule in links.rules()]
-        has_many = len({host for host, _ in found}) > 1
-        said = [f"{host}: {sentence}" if has_many else sentence for host, sentence in found]
-        return [*map(sentence_of, self.reading_.aliases.values()), *said]
+        site_rules = self._site_rules()
+        found: list[tuple[str, AnyRule | SiteRule]] = [each for each in site_rules if not each[0]]
+        found += [(rule.host, rule) for rule in sorted(self.engine_.rules, key=lambda rule: -rule.statistics.n_urls)]
+        found += [each for each in site_rules if each[0]]
+        has_many = len({host for host, _ in found if host}) > 1
+        return [f"{host}: {sentence_of(rule)}" if has_many and host else sentence_of(rule) for host, rule in found]
 
-    def _link_rules(self) -> list[ReferrerRule | CoverageRule]:
-        return [rule for links in self.links_.values() for rule in links.rules()]
+    def _site_rules(self) -> list[tuple[str, SiteRule]]:
+        """Host aliases, and the rules about links of each host; the host of an alias is ""."""
+        aliases = [("", alias) for alias in self.reading_.aliases.values()]
+        return [*aliases, *((host, rule) for host, links in self.links_.items() for rule in links.rules())]
 
     def refused(self) -> Sequence[Refusal]:
         """Hypotheses that the crawl did not confirm."""
@@ -120,15 +118,11 @@ class Verified(Canonicalizer):
             hint = did_you_mean(self.risk, RISKS)
             raise BadInputError(f"risk = {self.risk!r} is not known; choose one of {', '.join(RISKS)}.{hint}")
 
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
+    def _fit(self, crawl: TrainingData) -> None:
         # a live crawl that only applies a model does not import the learner
-        from dedup_crawler.methods.model.training_data import TrainingData
         from dedup_crawler.methods.verified_learning import learn, site_text_with_habits
 
-        training = TrainingData(urls, clusters, referrers, self._redirects or [None] * len(urls), self._evidence)
-        learnt = learn(
-            training, RISKS[self.risk], self.name, Path(self.proposals) if self.proposals is not None else None
-        )
+        learnt = learn(crawl, RISKS[self.risk], self.name, None if self.proposals is None else Path(self.proposals))
         self.reading_, self.links_, self.candidates_ = learnt.reading, learnt.links, learnt.candidates
         self.refused_, self.n_tried_ = refusals_of(learnt.refused), learnt.n_tried
         self.engine_ = learnt.engine
@@ -136,10 +130,10 @@ class Verified(Canonicalizer):
         self._new_words_of_all = self.new_words_
         if self.candidates_:
             self._new_words_of_all = NewWords.learn(self._engine_of_all(), learnt.urls)
-        self._looks_back = any(links.referrer_rules for links in self.links_.values())
+        self.looks_back = any(links.referrer_rules for links in self.links_.values())
         self.site_text = None
-        if (evidence := self._evidence) is not None:
-            self.site_text = site_text_with_habits(self.with_candidates(), urls, evidence, learnt.linked)
+        if crawl.evidence is not None:
+            self.site_text = site_text_with_habits(self.with_candidates(), crawl.urls, crawl.evidence, learnt.linked)
 
     def _engine_of_all(self) -> RuleEngine:
         engine = RuleEngine([*self.engine_.rules, *self.candidates_])
@@ -157,27 +151,23 @@ class Verified(Canonicalizer):
         whole._applied = {as_candidate(rule_identifier(rule)): rule for rule in self.candidates_}
         return whole
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Form of a URL in normal form by all rules, unless it has to stay as it is."""
         is_plain = self.reading_.is_plain
         read = url if is_plain else self.reading_.read(url)
-        if self._looks_back and referrer is not None and self._again(read, referrer) is not None:
+        if self.looks_back and referrer is not None and self._again(read, referrer) is not None:
             return referrer.form
         form = self.engine_.form(read)
         if form == read or self._must_stay(read, form):
             return url if is_plain else self.reading_.at_home(url)
         return form if is_plain else self.reading_.write(form, url)
 
-    @property
-    def looks_back(self) -> bool:
-        """True if there are referrer rules."""
-        return self._looks_back
-
     def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back by a referrer rule, if any.
 
         Pages whose own links never lead back come first: the others may have been fetched under many URLs.
         """
-        if not self._looks_back:
+        if not self.looks_back:
             return None
         read = self.reading_.read(url)
         found = [page for page in pages if self._again(read, Referrer(page, page, names_of(page))) is not None]
@@ -192,7 +182,7 @@ class Verified(Canonicalizer):
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The referrer rule by which *url* leads back to the page that holds it; both are on one host."""
-        if not self._looks_back:
+        if not self.looks_back:
             return None
         links = self._links_of(url)
         if not links.may_lead_back(url):
@@ -204,7 +194,7 @@ class Verified(Canonicalizer):
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
         alias, read = self._alias_fired(url), self.reading_.read(url)
-        if referrer is not None and form == referrer.form and form != self._form(url, None):
+        if referrer is not None and form == referrer.form and form != self.form_of(url, None):
             again = self._again(read, referrer)
             return (*alias, site_identifier(host_of(read), again)) if again is not None else alias
         form = self.reading_.read(form)
@@ -225,9 +215,7 @@ class Verified(Canonicalizer):
         return (*self._alias_fired(url), site_identifier(host_of(read), covered))
 
     def _known_rules(self) -> Mapping[str, KnownRule]:
-        aliases = [("", alias) for alias in self.reading_.aliases.values()]
-        links = [(host, rule) for host, links in self.links_.items() for rule in links.rules()]
-        return known_rules(self.hosts, self.engine_, [*aliases, *links])
+        return known_rules(self.hosts, self.engine_, self._site_rules())
 
     def _without(self, identifiers: Collection[str]) -> Canonicalizer:
         identifiers = set(map(rule_of, identifiers))
@@ -251,30 +239,29 @@ class Verified(Canonicalizer):
         return self.links_.get(host_of(url), NO_LINKS)  # a host whose alias was switched off has none
 
     def _explain(self, url: str, form: str) -> Explanation:
-        found = self._explain_read(self.reading_.read(url), self.reading_.read(form))
+        reason, evidence = self._reason(self.reading_.read(url), self.reading_.read(form))
         alias = self.reading_.alias_of(url)
-        reason = found.reason if alias is None else f"{sentence_of(alias)}; then {found.reason}"
-        return replace(found, url=url, form=form, reason=reason)
+        reason = reason if alias is None else f"{sentence_of(alias)}; then {reason}"
+        return Explanation(url, form, reason, {"rules": evidence} if evidence else {})
 
-    def _explain_read(self, url: str, form: str) -> Explanation:
+    def _reason(self, url: str, form: str) -> tuple[str, list[Any]]:
+        """Why a URL has its form, both as the rules read them, and the statistics of the rules that fired."""
         links = self._links_of(url)
         if why := links.why_left_alone(url):
-            return Explanation(url, form, f"{why}: left alone")
+            return f"{why}: left alone", []
         covered = links.coverage_of(url)
-        _, fired = self.engine_.trace(url)
+        fired = [self.engine_.rules[number] for number in self.engine_.trace(url)[1]]
         if fired and form == url and self.engine_.form(url) != url:
-            return Explanation(url, form, "a rule would drop a value that other pages share: left alone")
-        said = [sentence_of(self.engine_.rules[number]) for number in fired]
-        said += [sentence_of(covered)] if covered is not None else []
+            return "a rule would drop a value that other pages share: left alone", []
+        said = [*map(sentence_of, fired), *([sentence_of(covered)] if covered is not None else [])]
         if not said:
             why = "no rule changes it" if form == url else "no rule changes it; the query is sorted"
-            return Explanation(url, form, f"{why} ({len(self.engine_.rules)} rules were learnt)")
-        evidence = [rules_to_json([self.engine_.rules[number]])[0]["statistics"] for number in fired]
-        return Explanation(url, form, "; then ".join(said), {"rules": evidence} if evidence else {})
+            return f"{why} ({len(self.engine_.rules)} rules were learnt)", []
+        return "; then ".join(said), [rule["statistics"] for rule in rules_to_json(fired)]
 
-    def n_learnt(self) -> int | None:
+    def n_learnt(self) -> int:
         """Number of rules of all kinds."""
-        return len(self.reading_.aliases) + len(self.engine_.rules) + len(self._link_rules())
+        return len(self.engine_.rules) + len(self._site_rules())
 
     def _quality(self) -> dict[str, Any]:
         rules = self.engine_.rules
@@ -291,6 +278,7 @@ class Verified(Canonicalizer):
 
     def _tables(self) -> dict[str, Any]:
         grammars = self.reading_.grammars_to_json()
+        candidates = {"rules": rules_to_json(self.candidates_), "titles": self._new_words_of_all.to_json()}
         return {
             **({_GRAMMAR_FILE: grammars} if grammars else {}),
             _ALIASES_FILE: self.reading_.aliases_to_json(),
@@ -298,27 +286,22 @@ class Verified(Canonicalizer):
             _TITLES_FILE: self.new_words_.to_json(),
             _LINKS_FILE: {host: links.to_json() for host, links in sorted(self.links_.items())},
             _REFUSED_FILE: refusals_to_json(self.refused_),
-            **({_CANDIDATES_FILE: self._candidates_to_json()} if self.candidates_ else {}),
+            **({_CANDIDATES_FILE: candidates} if self.candidates_ else {}),
             **({_TEXT_FILE: self.site_text.to_json()} if self.site_text is not None else {}),
         }
 
-    def _candidates_to_json(self) -> dict[str, Any]:
-        return {"rules": rules_to_json(self.candidates_), "titles": self._new_words_of_all.to_json()}
-
     def _restore(self, files: ModelFiles) -> None:
-        grammars = files.table(_GRAMMAR_FILE) if _GRAMMAR_FILE in files.tables else None
-        self.reading_ = Reading.from_json(files.table(_ALIASES_FILE), grammars)
+        self.reading_ = Reading.from_json(files.table(_ALIASES_FILE), files.table_if_any(_GRAMMAR_FILE))
         self.links_ = {host: HostLinks.from_json(links) for host, links in files.table(_LINKS_FILE).table().items()}
-        rules = rules_from_json(files.table(_RULES_FILE))
-        self.engine_ = RuleEngine(rules)
+        self.engine_ = RuleEngine(rules_from_json(files.table(_RULES_FILE)))
         self.new_words_ = NewWords.from_json(files.table(_TITLES_FILE), self.engine_)
         self.candidates_, self._new_words_of_all = [], self.new_words_
-        if _CANDIDATES_FILE in files.tables:
-            table = files.table(_CANDIDATES_FILE)
-            self.candidates_ = rules_from_json(table["rules"])
-            self._new_words_of_all = NewWords.from_json(table["titles"], self._engine_of_all())
-        self.refused_ = refusals_from_json(files.table(_REFUSED_FILE)) if _REFUSED_FILE in files.tables else []
-        self._looks_back = any(links.referrer_rules for links in self.links_.values())
-        self.site_text = SiteText.from_json(files.table(_TEXT_FILE)) if _TEXT_FILE in files.tables else None
+        if candidates := files.table_if_any(_CANDIDATES_FILE):
+            self.candidates_ = rules_from_json(candidates["rules"])
+            self._new_words_of_all = NewWords.from_json(candidates["titles"], self._engine_of_all())
+        refused, text = files.table_if_any(_REFUSED_FILE), files.table_if_any(_TEXT_FILE)
+        self.refused_ = refusals_from_json(refused) if refused else []
+        self.site_text = SiteText.from_json(text) if text else None
+        self.looks_back = any(links.referrer_rules for links in self.links_.values())
         if missing := self.hosts - self.reading_.aliases.keys() - self.links_.keys():
             raise BadInputError(f"{_LINKS_FILE} has no entry for {min(missing)}.")

@@ -8,40 +8,34 @@ rules about pieces of values, are applied to the training URLs, and the results 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from dedup_crawler.errors import BadInputError, DamagedModelError
+from dedup_crawler.errors import BadInputError
 from dedup_crawler.evidence.comparing import PageEvidence
 from dedup_crawler.evidence.site_text import SiteText
-from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.methods.model.folder import ModelFiles, method_of, read_model
 from dedup_crawler.methods.model.training_data import TrainingData
+from dedup_crawler.methods.registry import load_model
+from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.reading import Reading
-from dedup_crawler.rules.applying.translations import TranslationTable
 from dedup_crawler.rules.language.identifiers import rule_of, site_identifier
 from dedup_crawler.rules.language.rule import AnyRule
-from dedup_crawler.rules.language.rule_files import rules_from_json
 from dedup_crawler.rules.language.site_rules import HostLinks, SiteRule
 from dedup_crawler.rules.learning.belief import UNKNOWN, Belief, Risk
 from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
 from dedup_crawler.rules.learning.proposers import rules_of_examples
 from dedup_crawler.rules.learning.site_learning import learn_host_aliases
-from dedup_crawler.urls.keyvalue import UrlMap
 from dedup_crawler.urls.normal import host_of, normal_form, places_by_host
-from dedup_crawler.urls.templates import Templater
 
 MAX_PAIRS = 200
 """Most pairs of pages that are compared to learn the habits of one rule."""
 MAX_OF_GROUP = 8
 """Most pairs of one merge group among them."""
 _N_REMEMBERED = 50_000  # URLs whose forms are remembered while a model is learnt
-_RULES, _CUTS, _TRANSLATIONS, _TOKENS = "rules.json", "deep_keys.json", "translations.json", "tokens.json"
 
 
 @dataclass
@@ -51,13 +45,13 @@ class Learnt:
     reading: Reading
     urls: list[str]
     """The training URLs as the rules read them."""
-    engine: RuleEngine
-    candidates: list[AnyRule]
-    links: dict[str, HostLinks]
-    linked: dict[str, list[tuple[int, int]]]
-    """Referrer rule -> pages and links on them, by their places."""
     refused: list[tuple[AnyRule | SiteRule, str]]
     n_tried: int
+    engine: RuleEngine = field(default_factory=lambda: RuleEngine([]))
+    candidates: list[AnyRule] = field(default_factory=list)
+    links: dict[str, HostLinks] = field(default_factory=dict)
+    linked: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Referrer rule -> pages and links on them, by their places."""
 
 
 def learn(training: TrainingData, risk: Risk, origin: str, proposed_by: Path | None) -> Learnt:
@@ -65,62 +59,52 @@ def learn(training: TrainingData, risk: Risk, origin: str, proposed_by: Path | N
 
     URLs and targets of redirects are in normal form. *proposed_by* is the folder of a model whose proposals are tested.
     """
-    evidence = training.evidence
     crawled = {None, *training.urls}
-    targets = training.redirects
     pages = [
-        UNKNOWN if target not in crawled else page for page, target in zip(training.clusters, targets, strict=True)
+        page if target in crawled else UNKNOWN
+        for page, target in zip(training.clusters, training.redirects, strict=True)
     ]
     belief = Belief(risk)
-    aliases = learn_host_aliases(training.urls, pages, belief)
-    reading = Reading.learn(aliases, training.urls)
+    reading = Reading.learn(learn_host_aliases(training.urls, pages, belief), training.urls)
     read = reading.read
-    urls = [read(url) for url in training.urls]
-    places_of = places_by_host(urls)
-    refused = list(belief.refused.values())
+    crawl = TrainingData(
+        [read(url) for url in training.urls],
+        pages,
+        [each and read(normal_form(each)) for each in training.referrers],
+        [each and read(each) for each in training.redirects],
+        training.evidence,
+    )
     n_tried = belief.n_tried if len(set(map(host_of, training.urls))) > 1 else 0
+    found = Learnt(reading, crawl.urls, list(belief.refused.values()), n_tried)
     rules: list[AnyRule] = []
-    candidates: list[AnyRule] = []
-    links: dict[str, HostLinks] = {}
-    linked: dict[str, list[tuple[int, int]]] = {}
-    engine = RuleEngine(rules)
-    urls_of = {host: [urls[place] for place in places] for host, places in places_of.items()}
+    places_of = places_by_host(crawl.urls)
+    urls_of = {host: [crawl.urls[place] for place in places] for host, places in places_of.items()}
     proposed = read_proposals(proposed_by, urls_of) if proposed_by is not None else {}
     for host, places in sorted(places_of.items()):
-        crawl = HostCrawl(
-            host,
-            [urls[place] for place in places],
-            [pages[place] for place in places],
-            [each and read(each) for each in map(targets.__getitem__, places)],
-            [each and read(normal_form(each)) for each in map(training.referrers.__getitem__, places)],
-            evidence.of(places) if evidence is not None else None,
-            partial(_links_on, evidence, places) if evidence is not None else None,
-            cache(read),
+        its = crawl.rows(places)
+        links_on = its.evidence.links_on if its.evidence is not None else None
+        host_crawl = HostCrawl(
+            host, its.urls, its.clusters, its.redirects, its.referrers, its.evidence, links_on, cache(read)
         )
         belief = Belief(risk)
-        its_rules, its_candidates = learn_rules(crawl, belief, origin, proposed.get(host, ()))
+        its_rules, its_candidates = learn_rules(host_crawl, belief, origin, proposed.get(host, ()))
         rules += its_rules
-        candidates += its_candidates
+        found.candidates += its_candidates
         # with one host this engine is the model's: it remembers the forms of the URLs
-        engine = of_all = RuleEngine(its_rules, n_remembered=_N_REMEMBERED)
+        found.engine = of_all = RuleEngine(its_rules, n_remembered=_N_REMEMBERED)
         # a URL that a candidate merges with another one is no other way to a page, either
         if its_candidates:
             of_all = RuleEngine([*its_rules, *its_candidates], n_remembered=_N_REMEMBERED)
-        links[host], back = learn_links(crawl, of_all, belief)
-        linked |= {
+        found.links[host], back = learn_links(host_crawl, of_all, belief)
+        found.linked |= {
             site_identifier(host, rule): [(places[page], places[place]) for page, place in pairs]
             for rule, pairs in back.items()
         }
-        n_tried += belief.n_tried
-        refused += belief.refused.values()
+        found.n_tried += belief.n_tried
+        found.refused += belief.refused.values()
     if len(places_of) != 1:
-        engine = RuleEngine(rules, n_remembered=_N_REMEMBERED)
-    return Learnt(reading, urls, engine, candidates, links, linked, refused, n_tried)
-
-
-def _links_on(evidence: PageEvidence, places: Sequence[int], place: int) -> Iterable[str]:
-    """Links on a page of one host; *places* are those of the pages of the host."""
-    return evidence.links_on(places[place])
+        found.engine = RuleEngine(rules, n_remembered=_N_REMEMBERED)
+    return found
 
 
 def site_text_with_habits(
@@ -150,58 +134,28 @@ def site_text_with_habits(
     return replace(evidence.site, habits={rule: evidence.habits(pairs) for rule, pairs in sorted(pairs_of.items())})
 
 
-def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str, list[AnyRule]]:
+def read_proposals(folder: Path, urls: Mapping[str, Sequence[str]]) -> dict[str, Sequence[AnyRule]]:
     """Rules that a model proposes for each host; *urls* are the training URLs of each host, in normal form.
 
     BadInputError if the model has neither rules nor translations, or knows none of the hosts. ModelError if the folder
     is missing or damaged.
     """
-    method = method_of(folder)
-    description, files = read_model(folder, method)
-    hosts = sorted(urls.keys() & set(description["hosts"]))
+    model = load_model(folder)
+    model = model.model if isinstance(model, StaticFront) else model
+    hosts = sorted(urls.keys() & model.hosts)
     if not hosts:
-        known, wanted = ", ".join(description["hosts"]) or "no host", ", ".join(sorted(urls)) or "none"
+        known, wanted = ", ".join(sorted(model.hosts)) or "no host", ", ".join(sorted(urls)) or "none"
         raise BadInputError(f"{folder} was trained on {known}, not on {wanted}; give a model of the same site.")
-    try:
-        propose = _proposer(method, description["options"], files)
-    except BadInputError as error:
-        raise DamagedModelError(f"{folder} cannot be read as proposals: {error} Train it again.") from error
-    if propose is None:
-        raise BadInputError(f"{folder} holds a {method} model, which has no rules and no translations to propose.")
-    return {host: propose(host, urls[host]) for host in hosts}
-
-
-def _proposer(
-    method: str, options: Mapping[str, Any], files: ModelFiles
-) -> Callable[[str, Sequence[str]], list[AnyRule]] | None:
-    """A function that makes the rules of a host from its URLs; None if the model has nothing to propose."""
-    if _RULES in files.tables:
-        rules = [replace(rule, origin=method) for rule in rules_from_json(files.table(_RULES))]
-        cut = files.table(_CUTS).table() if _CUTS in files.tables else {}
-        maps = {host: UrlMap.from_json(cuts) for host, cuts in cut.items()}
-        engine = RuleEngine(rules, maps)
-        return lambda host, urls: (
-            _shown(host, urls, engine.form, method)
-            if host in maps and maps[host].cuts
-            else [rule for rule in rules if rule.host == host]
-        )
-    if _TRANSLATIONS in files.tables:
-        table = _all_translations(options, files)
-        return lambda host, urls: _shown(host, urls, table.form, method)
-    return None
-
-
-def _all_translations(options: Mapping[str, Any], files: ModelFiles) -> TranslationTable:
-    """The table with all translations of the network, including those that its gate refused."""
-    tokens = files.table(_TOKENS)
-    said = JsonValue(options, "the options")
-    is_deep = said["preset"].text() != "paper" if said["deep"].raw is None else said["deep"].flag()
-    translations = TranslationTable.translations_from_json(files.table(_TRANSLATIONS))
-    return TranslationTable(
-        Templater(tokens["function_tokens"].texts(), tokens["function_words"].texts(), deep=is_deep),
-        {template: replace(said, is_used=True, guarded=()) for template, said in translations.items()},
-    )
-
-
-def _shown(host: str, urls: Sequence[str], form: Callable[[str], str], origin: str) -> list[AnyRule]:
-    return [*rules_of_examples(host, ((url, form(url)) for url in urls), origin)]
+    told = model.model_rules()
+    proposed: dict[str, Sequence[AnyRule]] = {}
+    for host in hosts:
+        form_of = model.proposed_forms(host)
+        if form_of is not None:
+            proposed[host] = rules_of_examples(host, ((url, form_of(url)) for url in urls[host]), model.name)
+        elif told is not None:
+            proposed[host] = [replace(rule, origin=model.name) for rule in told.rules if rule.host == host]
+        else:
+            raise BadInputError(
+                f"{folder} holds a {model.name} model, which has no rules and no translations to propose."
+            )
+    return proposed

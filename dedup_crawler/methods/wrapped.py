@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, NoReturn
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods.base import Canonicalizer
 from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Referrer
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.exchange.exports import ModelRules
 from dedup_crawler.rules.exchange.static_rules import StaticLayer, read_rule_files
 from dedup_crawler.rules.language.site_rules import Shape
@@ -28,6 +28,7 @@ class _Wrapped(Canonicalizer):
     def __init__(self, model: Canonicalizer) -> None:
         self.model = model
         self.hosts, self.site_text, self.quality_ = model.hosts, model.site_text, model.quality_
+        self.looks_back = model.looks_back
         self.n_urls_, self.n_clusters_, self.data_digest_ = model.n_urls_, model.n_clusters_, model.data_digest_
 
     def options(self) -> dict[str, Any]:
@@ -38,16 +39,14 @@ class _Wrapped(Canonicalizer):
         """Size of the model."""
         return self.model.n_learnt()
 
-    @property
-    def looks_back(self) -> bool:
-        """True if the model has referrer rules, even if all of them are switched off."""
-        return self.model.looks_back
-
     def _check_options(self) -> NoReturn:
         raise BadInputError("a model with static or switched-off rules cannot be fitted; fit the whole model itself.")
 
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> NoReturn:
+    def _fit(self, crawl: TrainingData) -> NoReturn:
         self._check_options()
+
+    def _explain(self, url: str, form: str) -> Explanation:
+        return self.model._explain(url, form)
 
 
 class StaticFront(_Wrapped):
@@ -88,7 +87,8 @@ class StaticFront(_Wrapped):
         files = [f"{len(file.sentences)} static rules of {file.file} ({file.kind})" for file in self.layer.files]
         return [*files, *self.model.learnt()]
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Form by the static rules and the model."""
         return self._way(url, referrer)[0]
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ class StaticFront(_Wrapped):
         for _ in range(_MAX_PASSES):
             static, its = self.layer.trace(current)
             fired += its
-            form = self.model._form(static, referrer)
+            form = self.model.form_of(static, referrer)
             if with_rules and form != static:
                 fired += self.model._fired(static, form, referrer)
             if form == current or self.layer.trace(form)[0] == form:
@@ -116,9 +116,6 @@ class StaticFront(_Wrapped):
     def repeating_kind(self, url: str) -> Shape | None:
         """The kind of *url*, if it mostly repeats pages."""
         return self.model.repeating_kind(self.layer.trace(url)[0])
-
-    def _explain(self, url: str, form: str) -> Explanation:
-        return self.model._explain(self.layer.trace(url)[0], form)
 
     def _covering(self, url: str) -> tuple[str, ...]:
         static, fired = self.layer.trace(url)
@@ -139,9 +136,6 @@ class StaticFront(_Wrapped):
 
     def _tables(self) -> dict[str, Any]:
         return {**self.model._tables(), STATIC_FILE: self.layer.to_json()}
-
-    def _weights(self) -> bytes:
-        return self.model._weights()
 
     def _description(self) -> dict[str, Any]:
         return self.model._description()
@@ -192,33 +186,16 @@ class SwitchedOff(_Wrapped):
             return self.model.explain(url, referrer)
         said = [sentences[each] for each in self.fired(url, referrer) if each in sentences]
         said += [f"switched off: {sentences[each]}" for each in off]
-        form = self._form(normal, referrer)
+        form = self.form_of(normal, referrer)
         return Explanation(url, form, "; ".join(said if form != normal else ["left alone", *said]))
 
-    def learnt(self) -> list[str]:
-        """Sentences of the remaining rules."""
-        return list(self.rule_sentences().values())
-
-    def n_learnt(self) -> int | None:
-        """Size of the model with the remaining rules."""
-        return self._left.n_learnt()
-
-    @property
-    def digest(self) -> str:
-        """Digest of the whole model and the switched-off rules: 64 hex digits."""
-        parts = " ".join([self.model.digest, *sorted(self.off)])
-        return hashlib.sha256(parts.encode("utf-8", "surrogatepass")).hexdigest()
-
-    def save(self, folder: str | Path) -> NoReturn:
-        """Raise BadInputError: only models with all their rules are saved."""
-        raise BadInputError(f"{folder}: a model with switched-off rules cannot be saved; save the whole model.")
-
-    def _form(self, url: str, referrer: Referrer | None) -> str:
-        form = self.model._form(url, referrer)
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Form without the switched-off rules."""
+        form = self.model.form_of(url, referrer)
         return form if form == url else self._decided(url, form, referrer)[0]
 
     def _fired(self, url: str, form: str, referrer: Referrer | None) -> tuple[str, ...]:
-        return self._decided(url, self.model._form(url, referrer), referrer)[1]
+        return self._decided(url, self.model.form_of(url, referrer), referrer)[1]
 
     def leads_back_to(self, url: str, pages: Iterable[str], names_of: NamesOf = not_known) -> str | None:
         """First of the *pages* to which their link *url* leads back, if any, and if its rule is not switched off."""
@@ -226,7 +203,7 @@ class SwitchedOff(_Wrapped):
         if page is None:
             return None
         referrer = Referrer(page, self.canonicalize(page), names_of(page))
-        return page if self._form(url, referrer) == referrer.form else None
+        return page if self.form_of(url, referrer) == referrer.form else None
 
     def repeating_kind(self, url: str) -> Shape | None:
         """The kind of *url*, if it mostly repeats pages."""
@@ -239,7 +216,7 @@ class SwitchedOff(_Wrapped):
         """Form and fired rules of a URL to which the whole model gives a different *form*."""
         decided, fired = self._proposed(url, form, referrer)
         if decided not in (url, form):
-            again = self.model._form(decided, None)
+            again = self.model.form_of(decided, None)
             if again != decided and self._proposed(decided, again, None)[0] != decided:
                 return url, ()
         return decided, fired
@@ -249,7 +226,7 @@ class SwitchedOff(_Wrapped):
         fired = self.model._fired(url, form, referrer)
         if self.off.isdisjoint(fired):
             return form, fired
-        less = self._left._form(url, referrer)
+        less = self._left.form_of(url, referrer)
         if less == url:
             return url, ()
         left = self._left._fired(url, less, referrer)
@@ -265,5 +242,5 @@ class SwitchedOff(_Wrapped):
     def _known_rules(self) -> Mapping[str, KnownRule]:
         return {known: rule for known, rule in self.model._known_rules().items() if known not in self.off}
 
-    def _explain(self, url: str, form: str) -> Explanation:
-        return self.model._explain(url, form)
+    def _tables(self) -> NoReturn:
+        raise BadInputError("a model with switched-off rules cannot be saved; save the whole model.")

@@ -1,24 +1,82 @@
-"""The Siamese networks in numpy, so that a crawl does not need torch.
+"""The Siamese networks in numpy, so that a crawl does not need torch, with their input and their weights.
 
 A URL is *encoded* once, and any two encodings are *compared*. Encoding costs a hundred times as much as comparing, so
 encodings are remembered. Results agree with :mod:`dedup_crawler.networks.siamese_network` to 1e-4.
+
+Weights are in the safetensors format: arrays and nothing else, so that reading them runs no code.
 
 Axes: U URLs, P pairs, T positions, C characters, H hidden units, F agreements, K numbers of an encoding.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from dedup_crawler.errors import DamagedModelError
-from dedup_crawler.networks.arrays import PADDING
+from dedup_crawler.json_values import JsonValue
 
 Array = np.ndarray
+PADDING, UNKNOWN = 0, 1
+_N_SPECIAL = 2
+_MAX_LENGTH = 10_000  # largest row length in a file
+_MAX_WEIGHT = 1e6  # trained weights are below a hundred; sums of larger ones may overflow float32
 _AT_ONCE = 64  # URLs that are encoded together: more would not fit the processor's cache
 _MAX_BYTES = 1 << 26  # bytes of remembered encodings
+
+
+class Alphabet:
+    """Writes sequences of symbols as rows of numbers of one *length*; *symbols* are distinct, in the order of numbers.
+
+    Number 0 is padding, and 1 an unknown symbol. If *is_faulty*, as in the capstone of 2018, the first symbol, every
+    unknown one and the padding have the number 0. A sequence that is too long loses its middle, because the beginning
+    and the end of a URL say most.
+    """
+
+    def __init__(self, symbols: Sequence[str], length: int, *, is_faulty: bool = False) -> None:
+        self.symbols, self.length = tuple(symbols), length
+        first = 0 if is_faulty else _N_SPECIAL
+        self.size = len(self.symbols) + first
+        """Number of different numbers."""
+        self._numbers = {symbol: number for number, symbol in enumerate(self.symbols, start=first)}
+        self._unknown = 0 if is_faulty else UNKNOWN
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[str]], max_length: int, *, is_faulty: bool = False) -> Alphabet:
+        """All symbols of *sequences*, sorted, and the length of the longest, at most *max_length*."""
+        symbols = sorted({symbol for sequence in sequences for symbol in sequence})
+        return cls(symbols, min(max(1, *map(len, sequences)), max_length), is_faulty=is_faulty)
+
+    def numbers(self, symbols: Iterable[str]) -> list[int]:
+        """Number of each of *symbols*."""
+        return [self._numbers.get(symbol, self._unknown) for symbol in symbols]
+
+    def rows(self, sequences: Sequence[Sequence[str]]) -> Array:
+        """Numbers of *sequences*: (len(sequences), length) int64, padded at the end."""
+        rows = np.zeros((len(sequences), self.length), dtype=np.int64)
+        for row, sequence in zip(rows, sequences, strict=True):
+            numbers = self.numbers(sequence)
+            if (n_over := len(numbers) - self.length) > 0:
+                head = (self.length + 1) // 2
+                del numbers[head : head + n_over]
+            row[: len(numbers)] = numbers
+        return rows
+
+    def to_json(self) -> dict[str, Any]:
+        """Return symbols and length as JSON values."""
+        return {"symbols": list(self.symbols), "length": self.length}
+
+    @classmethod
+    def from_json(cls, table: JsonValue, *, is_faulty: bool) -> Alphabet:
+        """Read the result of :meth:`to_json`, and maybe more; BadInputError if *table* is anything else."""
+        symbols, length = table["symbols"].texts(), table["length"].count(_MAX_LENGTH)
+        if length < 1 or len(set(symbols)) != len(symbols):
+            table.refuse("distinct symbols and a length of 1 or more")
+        return cls(symbols, length, is_faulty=is_faulty)
 
 
 class NumpyPaperSiamese:
@@ -41,9 +99,8 @@ class NumpyPaperSiamese:
     def encode(self, rows: Array) -> Array:
         """Encode URLs: (U, T) -> (U, K), at each position the half for a left URL and the half for a right one."""
         states = self._lstm.states(rows)  # (U, T, H)
-        said = (states @ self._read + self._read_bias) @ self._halves  # (U, T, 2H)
-        encoded: Array = said.reshape(len(said), -1)
-        return encoded
+        said: Array = (states @ self._read + self._read_bias) @ self._halves  # (U, T, 2H)
+        return said.reshape(len(said), -1)
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:
         """Probability (P,) that the URLs with the encodings *left* and *right* (P, K) show the same page."""
@@ -95,7 +152,7 @@ class Committee:
         sizes = [network.encoding_size for network in networks]
         self._ends = np.cumsum(sizes)[:-1]
         self._max_kept = _MAX_BYTES // (4 * sum(sizes))
-        self._kept: OrderedDict[str, Array] = OrderedDict()
+        self._kept: dict[str, Array] = {}
 
     def encoded(self, urls: Iterable[str]) -> dict[str, Array]:
         """URL -> its encodings by all members, side by side (K,)."""
@@ -109,7 +166,7 @@ class Committee:
             found.update(zip(batch, encodings, strict=True))
         self._kept.update(found)
         while len(self._kept) > self._max_kept:
-            self._kept.popitem(last=False)
+            del self._kept[next(iter(self._kept))]
         return found
 
     def compare(self, left: Array, right: Array, agreement: Array) -> Array:
@@ -140,6 +197,24 @@ class _Lstm:
             hidden = _sigmoid(gates[:, 3 * n :]) * np.tanh(cell)
             states[:, position] = hidden
         return states
+
+
+def dump_weights(weights: Mapping[str, Array]) -> bytes:
+    """Write named arrays; the same arrays give the same bytes."""
+    data: bytes = save(dict(sorted(weights.items())))
+    return data
+
+
+def load_weights(data: bytes) -> dict[str, Array]:
+    """Read the result of :func:`dump_weights`; DamagedModelError for other data, or for impossible numbers."""
+    try:
+        weights: dict[str, Array] = load(data)
+    except (SafetensorError, KeyError) as error:  # KeyError: a number type that numpy does not have
+        raise DamagedModelError(f"weights.safetensors cannot be read: {error}. Train again.") from error
+    for name, array in weights.items():
+        if array.dtype != np.float32 or not (np.abs(array) <= _MAX_WEIGHT).all():
+            raise DamagedModelError(f"weights.safetensors: {name[:80]!r} has impossible numbers. Train again.")
+    return weights
 
 
 def _sigmoid(values: Array) -> Array:
@@ -181,27 +256,3 @@ def _check_shapes(weights: Mapping[str, Array], n_symbols: int, layers: Mapping[
             raise DamagedModelError(f"weights.safetensors lacks {name}. Train again.")
         if weights[name].shape != shape:
             raise DamagedModelError(f"weights.safetensors: {name} has shape {weights[name].shape}, not {shape}.")
-
-
-def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -> float:
-    """The threshold with the highest F measure, halfway between two answers; 0.5 without duplicates.
-
-    *probabilities* (N,) are 0-1, *is_same* (N,) is bool. Recall counts *recall_weight* (beta) times as much as
-    precision.
-
-    >>> best_threshold(np.array([0.1, 0.6, 0.7, 0.9]), np.array([False, False, True, True]), 0.5)
-    0.65
-    """
-    n_same = int(is_same.sum())
-    if not n_same:
-        return 0.5
-    order = np.argsort(-probabilities, kind="stable")
-    answers, n_right = probabilities[order], np.cumsum(is_same[order])  # (N,), for a threshold below each answer
-    n_called = np.arange(1, len(answers) + 1)
-    square = recall_weight**2
-    f_measure = (1 + square) * n_right / (n_called + square * n_same)
-    # no threshold lies between equal answers
-    f_measure[:-1][answers[1:] == answers[:-1]] = -1.0
-    last = int(np.argmax(f_measure))
-    below = answers[last + 1] if last + 1 < len(answers) else 0.0
-    return round(float(answers[last] + below) / 2, 4)

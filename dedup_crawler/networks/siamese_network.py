@@ -20,10 +20,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from dedup_crawler.networks.arrays import PADDING, UNKNOWN
+from dedup_crawler.networks.pair_inference import PADDING, UNKNOWN, Array
 from dedup_crawler.networks.training import Progress, reproducible
 
-Array = np.ndarray
 _HIDDEN_SHARE = 0.5  # share of the URLs whose ids are hidden
 _LARGE = 128  # smallest number of hidden units for which bfloat16 is faster
 

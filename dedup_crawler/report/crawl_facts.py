@@ -149,6 +149,12 @@ class Pattern:
     n_own: int = 0
     """Number of URLs that end at this branch."""
     children: dict[str, Pattern] = field(default_factory=dict)
+    n_hidden: int = 0
+    """Number of patterns directly below that :func:`leave_most` took out."""
+    n_hidden_urls: int = 0
+    """Number of URLs of these patterns."""
+    n_hidden_repeats: int = 0
+    """Number of repeats of these patterns."""
     examples: list[tuple[str, Hashable]] = field(default_factory=list)
     """Some repeats that end at this branch, and the page of each."""
 
@@ -156,20 +162,6 @@ class Pattern:
     def repeat_share(self) -> float:
         """Share (0-1) of the fetches that showed nothing new."""
         return self.n_repeats / self.n_urls
-
-
-@dataclass(frozen=True)
-class ShownPattern:
-    """A branch that the report shows."""
-
-    pattern: Pattern
-    children: tuple[ShownPattern, ...]
-    n_hidden: int
-    """Number of patterns directly below that are not shown."""
-    n_hidden_urls: int
-    """Number of URLs of these patterns."""
-    n_hidden_repeats: int
-    """Number of repeats of these patterns."""
 
 
 def tokens_of(urls: Iterable[str], n_urls: int) -> TokenCounts:
@@ -192,12 +184,11 @@ def pattern_tree(pages: Iterable[PageFacts], page_of: PageOf, templater: Templat
         node = root
         _count(node, facts, is_repeat)
         for label in _labels(facts.url, templater):
+            if label not in node.children and n_nodes >= _MAX_NODES:
+                label = _OTHERS
             if label not in node.children:
-                if n_nodes >= _MAX_NODES:
-                    label = _OTHERS
-                if label not in node.children:
-                    n_nodes += 1
-                    node.children[label] = Pattern(label)
+                n_nodes += 1
+                node.children[label] = Pattern(label)
             node = node.children[label]
             _count(node, facts, is_repeat)
             if label == _OTHERS:
@@ -208,21 +199,25 @@ def pattern_tree(pages: Iterable[PageFacts], page_of: PageOf, templater: Templat
     return root
 
 
-def shown_patterns(root: Pattern) -> ShownPattern:
-    """Choose the branches with most repeats, at most :data:`MAX_SHOWN`, and join chains of single branches."""
+def leave_most(root: Pattern) -> None:
+    """Leave the branches with most repeats, at most :data:`MAX_SHOWN`, and join chains of single branches."""
     _collapse(root)
     nodes = [root]
     for node in nodes:
         nodes += _best(node)
     # the sort is stable, and no branch has more repeats or URLs than its parent: the parent of a chosen one is chosen
-    most = sorted(nodes[1:], key=lambda node: (-node.n_repeats, -node.n_urls))[:MAX_SHOWN]
-    return _shown(root, set(map(id, most)))
+    chosen = set(map(id, sorted(nodes[1:], key=lambda node: (-node.n_repeats, -node.n_urls))[:MAX_SHOWN]))
+    for node in nodes:
+        hidden = [child for child in node.children.values() if id(child) not in chosen]
+        node.n_hidden, node.n_hidden_urls = len(hidden), sum(child.n_urls for child in hidden)
+        node.n_hidden_repeats = sum(child.n_repeats for child in hidden)
+        node.children = {child.label: child for child in _best(node) if id(child) in chosen}
 
 
-def examples_of(shown: ShownPattern) -> Iterator[tuple[str, Hashable]]:
-    """All repeats that are shown."""
-    yield from shown.pattern.examples
-    for child in shown.children:
+def examples_of(pattern: Pattern) -> Iterator[tuple[str, Hashable]]:
+    """All examples of a pattern and those below."""
+    yield from pattern.examples
+    for child in pattern.children.values():
         yield from examples_of(child)
 
 
@@ -264,16 +259,3 @@ def _collapse(node: Pattern) -> None:
 def _best(node: Pattern) -> list[Pattern]:
     children = sorted(node.children.values(), key=lambda child: (-child.n_repeats, -child.n_urls, child.label))
     return children[:MAX_CHILDREN]
-
-
-def _shown(node: Pattern, chosen: set[int]) -> ShownPattern:
-    shown = [child for child in _best(node) if id(child) in chosen]
-    hidden = len(node.children) - len(shown)
-    return ShownPattern(
-        pattern=node,
-        children=tuple(_shown(child, chosen) for child in shown),
-        n_hidden=hidden,
-        n_hidden_urls=node.n_urls - node.n_own - sum(child.n_urls for child in shown),
-        n_hidden_repeats=sum(child.n_repeats for child in node.children.values())
-        - sum(child.n_repeats for child in shown),
-    )

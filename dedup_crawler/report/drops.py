@@ -45,11 +45,31 @@ class LoggedDrop:
 
 
 @dataclass
-class RuleDrops:
-    """The drops of one rule."""
+class RuleLife:
+    """One rule of live crawls, with its explorations and drops."""
 
+    sentence: str
+    counts: RuleCounts
     n_dropped: int = 0
+    """Number of drops of which it is the first rule, as in the stats of a crawl."""
     examples: list[LoggedDrop] = field(default_factory=list)
+
+    @property
+    def is_suspected(self) -> bool:
+        """Return True if explorations are against the rule."""
+        return self.counts.is_switched_off or self.counts.n_disagreed > 0
+
+    @property
+    def lost(self) -> LostPages | None:
+        """Estimate of the pages that the rule's drops lost; None without explorations."""
+        its = self.counts
+        return lost_pages(self.n_dropped, its.n_agreed, its.n_disagreed) if its.n_agreed + its.n_disagreed else None
+
+    def add(self, drop: LoggedDrop) -> None:
+        """Count one drop."""
+        self.n_dropped += 1
+        if len(self.examples) < (N_SUSPECTED if self.is_suspected else N_EXAMPLES):
+            self.examples.append(drop)
 
 
 @dataclass
@@ -65,22 +85,13 @@ class DropFacts:
     """Number of judged drops whose URLs show two pages."""
     wrong: list[LoggedDrop] = field(default_factory=list)
     times: tuple[float, float] | None = None
-    of_rules: dict[str, RuleDrops] = field(default_factory=dict)
-    """Rule identifier -> drops of which it is the first rule, as in the stats of a crawl."""
 
-    def add(self, drop: LoggedDrop, truth: Mapping[str, str], suspected: frozenset[str]) -> None:
+    def add(self, drop: LoggedDrop, truth: Mapping[str, str]) -> None:
         """Count one drop."""
         self.n_dropped += 1
         if drop.time is not None:
             first, last = self.times or (drop.time, drop.time)
             self.times = min(first, drop.time), max(last, drop.time)
-        rule = drop.rules[0] if drop.rules else _NO_RULE
-        if rule not in self.of_rules and len(self.of_rules) >= MAX_RULES:
-            rule = _OTHER_RULES
-        of_rule = self.of_rules.setdefault(rule, RuleDrops())
-        of_rule.n_dropped += 1
-        if len(of_rule.examples) < (N_SUSPECTED if rule in suspected else N_EXAMPLES):
-            of_rule.examples.append(drop)
         pages = truth.get(drop.url), truth.get(drop.owner or "")
         if None not in pages:
             self.n_judged += 1
@@ -88,23 +99,6 @@ class DropFacts:
                 self.n_wrong += 1
                 if len(self.wrong) < N_SUSPECTED:
                     self.wrong.append(drop)
-
-
-@dataclass(frozen=True)
-class RuleLife:
-    """One rule of a live crawl, with its drops and explorations."""
-
-    sentence: str
-    n_dropped: int
-    counts: RuleCounts
-    lost: LostPages | None
-    """Estimate of the pages that the rule's drops lost; None without explorations."""
-    examples: Sequence[LoggedDrop]
-
-    @property
-    def is_suspected(self) -> bool:
-        """Return True if explorations are against the rule."""
-        return self.counts.is_switched_off or self.counts.n_disagreed > 0
 
 
 @dataclass(frozen=True)
@@ -141,23 +135,38 @@ def live_facts(
     """
     trouble: list[str] = []
     counts = {rule: its for folder in folders for rule, its in _counts_of(folder, trouble).items()}
-    suspected = frozenset(rule for rule, its in counts.items() if its.is_switched_off or its.n_disagreed)
-    drops = None if dropped is None else _read_drops(dropped, truth, suspected, progress)
-    of_rules = drops.of_rules if drops is not None else {}
-    lives = []
-    for rule in dict.fromkeys([*of_rules, *counts]):
-        its_drops, its = of_rules.get(rule, RuleDrops()), counts.get(rule, RuleCounts())
-        is_explored = its.n_agreed + its.n_disagreed > 0
-        lost = lost_pages(its_drops.n_dropped, its.n_agreed, its.n_disagreed) if is_explored else None
-        name = rule if rule in (_NO_RULE, _OTHER_RULES) else f"rule {rule}, of another model"
-        lives.append(RuleLife(sentences.get(rule, name), its_drops.n_dropped, its, lost, its_drops.examples))
-    lives.sort(key=lambda life: (not life.is_suspected, -life.n_dropped, -life.counts.n_agreed, life.sentence))
+    lives: dict[str, RuleLife] = {}
+
+    def life_of(rule: str) -> RuleLife:
+        if rule not in lives:
+            name = rule if rule in (_NO_RULE, _OTHER_RULES) else f"rule {rule}, of another model"
+            lives[rule] = RuleLife(sentences.get(rule, name), counts.get(rule, RuleCounts()))
+        return lives[rule]
+
+    drops = None
+    if dropped is not None:
+        drops = DropFacts()
+        for drop in _lines(dropped, progress):
+            if drop is None:
+                drops.n_damaged += 1
+                continue
+            drops.add(drop, truth)
+            rule = drop.rules[0] if drop.rules else _NO_RULE
+            life_of(rule if rule in lives or len(lives) < MAX_RULES else _OTHER_RULES).add(drop)
+        if drops.n_damaged and not drops.n_dropped:
+            raise BadInputError(f"{dropped} holds no drops: give the file that DEDUP_DROPPED named in the crawl.")
     n_agreed = sum(its.n_agreed for its in counts.values())
     n_disagreed = sum(its.n_disagreed for its in counts.values())
     lost = None
     if drops is not None and n_agreed + n_disagreed > 0:
         lost = lost_pages(drops.n_dropped, n_agreed, n_disagreed)
-    return LiveFacts(drops, lives[:MAX_SHOWN], len(lives), n_agreed, n_disagreed, lost, trouble)
+    for rule in counts:
+        life_of(rule)
+    rules = sorted(
+        lives.values(),
+        key=lambda life: (not life.is_suspected, -life.n_dropped, -life.counts.n_agreed, life.sentence),
+    )
+    return LiveFacts(drops, rules[:MAX_SHOWN], len(rules), n_agreed, n_disagreed, lost, trouble)
 
 
 def _counts_of(folder: Path, trouble: list[str]) -> Mapping[str, RuleCounts]:
@@ -168,18 +177,6 @@ def _counts_of(folder: Path, trouble: list[str]) -> Mapping[str, RuleCounts]:
         trouble.append(str(error))
         return {}
     return evidence.rules if evidence is not None else {}
-
-
-def _read_drops(path: Path, truth: Mapping[str, str], suspected: frozenset[str], progress: Progress) -> DropFacts:
-    facts = DropFacts()
-    for drop in _lines(path, progress):
-        if drop is None:
-            facts.n_damaged += 1
-        else:
-            facts.add(drop, truth, suspected)
-    if facts.n_damaged and not facts.n_dropped:
-        raise BadInputError(f"{path} holds no drops: give the file that DEDUP_DROPPED named in the crawl.")
-    return facts
 
 
 def _lines(path: Path, progress: Progress) -> Iterator[LoggedDrop | None]:

@@ -56,12 +56,15 @@ def growth_figure(growth: Sequence[tuple[int, int]]) -> Figure:
     n_urls, n_pages = growth[-1]
     fetches = [fetched for fetched, _ in growth]
     with _drawing() as (axes, figure):
+        from matplotlib.ticker import FuncFormatter
+
         axes.fill_between(fetches, [seen for _, seen in growth], fetches, color=DIFFERENT, alpha=0.25, linewidth=0)
         axes.plot(fetches, fetches, color=DIFFERENT, linewidth=1, label="fetches")
         axes.plot(fetches, [seen for _, seen in growth], color=SAME, label="different pages")
         axes.set(xlabel="URLs fetched, in crawl order", xlim=(0, max(1, n_urls)), ylim=(0, max(1, n_urls)))
         axes.legend(loc="upper left")
-        _thousands(axes)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
         return figure(f"After {n_urls:,} fetches {n_pages:,} different pages had been seen; the area between is waste.")
 
 
@@ -136,13 +139,6 @@ def _named(name: str, limit: int = _N_NAMED) -> str:
         character if character.isprintable() else "?" for character in name.encode("ascii", "replace").decode()
     )
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
-
-
-def _thousands(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter
-
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +21,8 @@ from dedup_crawler.report.crawl_facts import (
     crawl_facts,
     examples_of,
     first_shown,
+    leave_most,
     pattern_tree,
-    shown_patterns,
     tokens_of,
 )
 from dedup_crawler.report.drops import Progress, live_facts
@@ -40,55 +39,46 @@ _EVERY = 500  # pages between two calls of progress
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class ReportInput:
-    """Sources of a report; each may be missing."""
-
-    db: str | None = None
-    """Crawl database: a path or SQLAlchemy URL."""
-    models: Sequence[Path] = ()
-    """Model folders."""
-    dropped: Path | None = None
-    """Drops of a live crawl, JSON lines."""
-    truth: Path | None = None
-    """CSV with ``url,cluster``."""
-    comparison: Path | None = None
-    """Output of ``evaluate --json``."""
-
-
 def make_report(
-    given: ReportInput, output: Path, progress: Progress = lambda note, done, total: None
+    output: Path,
+    *,
+    db: str | None = None,
+    models: Sequence[Path] = (),
+    dropped: Path | None = None,
+    truth: Path | None = None,
+    comparison: Path | None = None,
+    progress: Progress = lambda note, done, total: None,
 ) -> CrawlFacts | None:
     """Write the report to *output*, in one step; return the counts of the crawl, if there is one.
 
-    Only an earlier report is replaced. *progress* is called with the name of a step, the number of items done, and the
-    number of all items. DedupError if a source cannot be read, *output* cannot be written or is another file, or an
-    extra is missing.
+    *db* is a path or SQLAlchemy URL, *dropped* has the drops of a live crawl (JSON lines), *truth* is a CSV with
+    ``url,cluster``, *comparison* is the output of ``evaluate --json``. Only an earlier report is replaced. *progress*
+    is called with the name of a step, the number of items done, and the number of all items. DedupError if a source
+    cannot be read, *output* cannot be written or is another file, or an extra is missing.
     """
     _check_output(output)
-    if len(given.models) > MAX_MODELS:
-        raise BadInputError(f"{len(given.models)} models are too many for one page; give {MAX_MODELS} at most.")
-    models = [(folder, load_model(folder)) for folder in given.models]
-    truth = read_truth(given.truth) if given.truth is not None else {}
-    comparison = _comparison(given.comparison) if given.comparison is not None else []
-    wholes = [model.with_candidates() for _, model in models]
+    if len(models) > MAX_MODELS:
+        raise BadInputError(f"{len(models)} models are too many for one page; give {MAX_MODELS} at most.")
+    loaded = [(folder, load_model(folder)) for folder in models]
+    known = read_truth(truth) if truth is not None else {}
+    wholes = [model.with_candidates() for _, model in loaded]
     sentences = {rule: said for model in wholes for rule, said in model.rule_sentences().items()}
-    hosts = sorted(str(host) for _, model in models for host in model.hosts)
+    hosts = sorted(str(host) for _, model in loaded for host in model.hosts)
     report: dict[str, Any] = {
         "site": hosts[0] if hosts else "a site",
         "crawl": None,
         "models": [],
-        "comparison": comparison,
-        "live": live_facts(given.dropped, given.models, sentences, truth, progress),
+        "comparison": _comparison(comparison) if comparison is not None else [],
+        "live": live_facts(dropped, models, sentences, known, progress),
     }
-    if given.db is None:
-        report["models"] = [_shown(model_facts(folder, model, None, lambda facts: None)) for folder, model in models]
+    if db is None:
+        report["models"] = [_shown(model_facts(folder, model, None, lambda facts: None)) for folder, model in loaded]
     else:
-        with PageStore(given.db, create=False) as store:
-            crawl = _Crawl(store, truth, progress)
+        with PageStore(db, create=False) as store:
+            crawl = _Crawl(store, known, progress)
             report["site"] = crawl.facts.hosts[0][0] if crawl.facts.hosts else "no site"
             report["crawl"] = crawl.shown()
-            for folder, model in models:
+            for folder, model in loaded:
                 pages = crawl.told(folder.name, store.page_facts()) if crawl.facts.n_judged else None
                 facts = model_facts(folder, model, pages, crawl.seen_page_of, crawl_digest=crawl.digest)
                 report["models"].append(_shown(facts))
@@ -96,7 +86,7 @@ def make_report(
         write_whole(output, render(report).encode("utf-8", "replace"))
     except OSError as error:
         raise BadInputError(f"{output} cannot be written ({error.strerror or type(error).__name__}).") from None
-    return crawl.facts if given.db is not None else None
+    return crawl.facts if db is not None else None
 
 
 class _Crawl:
@@ -110,7 +100,9 @@ class _Crawl:
         self._n_urls = len(store)
         self._page_of: PageOf = (lambda facts: truth.get(facts.url)) if truth else (lambda facts: facts.cluster)
         self.facts = crawl_facts(self.told("pages", store.page_facts(with_sizes=True)), self._n_urls, self._page_of)
-        self.digest = training_digest((normal_form(each.url), each.cluster, each.referrer) for each in self._pages())
+        self.digest = training_digest(
+            (normal_form(each.url), each.cluster, each.referrer) for each in self._store.page_facts()
+        )
 
     def shown(self) -> dict[str, Any]:
         """Contents of the first two sections."""
@@ -119,16 +111,19 @@ class _Crawl:
         wanted = {page for page, _ in facts.largest}
         if facts.n_judged:
             pages = self.told("patterns", self._store.page_facts(with_sizes=True))
-            tree = shown_patterns(pattern_tree(pages, self._page_of, Templater.learn(counts, deep=True)))
+            tree = pattern_tree(pages, self._page_of, Templater.learn(counts, deep=True))
+            leave_most(tree)
             wanted.update(page for _, page in examples_of(tree))
-        if self._truth and (found := {page.url: page.cluster for page in self._pages() if page.cluster is not None}):
+        if self._truth and (
+            found := {page.url: page.cluster for page in self._store.page_facts() if page.cluster is not None}
+        ):
             quality = label_quality(found, self._truth)
         return {
             "facts": facts,
             "is_judged_by_truth": bool(self._truth),
             "growth": growth_figure(facts.growth) if facts.n_judged else None,
             "tree": tree,
-            "first": first_shown(self._pages(), self._page_of, wanted),
+            "first": first_shown(self._store.page_facts(), self._page_of, wanted),
             "quality": quality,
         }
 
@@ -143,9 +138,6 @@ class _Crawl:
             if place % _EVERY == 0:
                 self._progress(note, place, self._n_urls)
             yield value
-
-    def _pages(self) -> Iterator[PageFacts]:
-        return self._store.page_facts()
 
 
 def _shown(facts: ModelFacts) -> dict[str, Any]:

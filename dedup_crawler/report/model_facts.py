@@ -7,9 +7,8 @@ because nobody knows what they show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,6 @@ class Example:
     owner: str | None
     """The URL that was fetched instead; None for a covered URL."""
     reason: str
-    """Reason of the model."""
 
 
 @dataclass
@@ -89,7 +87,6 @@ class ModelFacts:
     """Name of the model's folder."""
     model: Canonicalizer
     summary: str
-    """Summary of the method."""
     hosts: Sequence[str]
     """The first hosts, sorted."""
     is_own_crawl: bool
@@ -119,7 +116,7 @@ def model_facts(
     of_rules: dict[str, RuleOnCrawl] = {}
     on_crawl = None
     if pages is not None and not is_pair_classifier:  # a classifier would take minutes
-        on_crawl = _tried(model, pages, page_of, of_rules)
+        on_crawl, of_rules = _replayed(model, pages, page_of)
     evidence = model.rule_evidence()
     rules = [
         ShownRule(sentence, *evidence[rule], of_rules.get(rule, RuleOnCrawl()))
@@ -147,61 +144,51 @@ def _entries(table: Mapping[str, Any]) -> list[tuple[str, str]]:
     return entries[:_MAX_ENTRIES]
 
 
-def _tried(
-    model: Canonicalizer, pages: Iterable[PageFacts], page_of: PageOf, of_rules: dict[str, RuleOnCrawl]
-) -> OnCrawl:
+def _replayed(
+    model: Canonicalizer, pages: Iterable[PageFacts], page_of: PageOf
+) -> tuple[OnCrawl, dict[str, RuleOnCrawl]]:
     """Replay the crawl, and count what each rule drops."""
+    of_rules: dict[str, RuleOnCrawl] = {}
     owners: dict[str, PageFacts] = {}
     form_of: dict[str, str] = {}  # of the URLs that were fetched
     needed: set[Hashable] = set()
     covered: set[Hashable] = set()
-    skipped: list[tuple[PageFacts, Hashable]] = []  # URLs that a rule covers
-    n_urls = n_dropped = n_wrong = 0
+    skipped: list[tuple[str, Hashable]] = []  # URLs that a rule covers
+    drops: list[bool] = []  # whether each is wrong
+    n_urls = 0
+
+    def referrer_of(facts: PageFacts) -> Referrer | None:
+        form = form_of.get(facts.referrer or "")
+        return None if form is None or facts.referrer is None else Referrer(facts.referrer, form)
+
+    def drop(rules: Iterable[str], url: str, referrer: Referrer | None, owner: str | None, is_wrong: bool) -> None:
+        drops.append(is_wrong)
+        for rule in dict.fromkeys(rules):
+            found = of_rules.setdefault(rule, RuleOnCrawl())
+            found.n_dropped += 1
+            found.n_wrong += is_wrong
+            examples = found.wrong if is_wrong else found.right
+            if len(examples) < N_EXAMPLES:
+                examples.append(Example(url, owner, model.explain(url, referrer).reason))
+
     known = ((facts, page) for facts in pages if (page := page_of(facts)) is not None)
     for facts, page in islice(known, MAX_URLS):
         n_urls += 1
         needed.add(page)
         if facts.referrer is not None and model.is_covered(facts.url):
-            skipped.append((facts, page))
+            skipped.append((facts.url, page))
             continue
-        referrer = _referrer(facts, form_of)
+        referrer = referrer_of(facts)
         form = model.canonicalize(facts.url, referrer)
-        owner = owners.get(form)
-        if owner is None:
-            owners[form] = facts
+        owner = owners.setdefault(form, facts)
+        if owner is facts:
             form_of[facts.url] = form
             covered.add(page)
             continue
-        is_wrong = page_of(owner) != page
-        n_dropped, n_wrong = n_dropped + 1, n_wrong + is_wrong
         # a plain URL may be dropped because of the rules that fired on its owner
-        rules = (*model.leading(facts.url, referrer), *model.leading(owner.url, _referrer(owner, form_of)))
-        _note(of_rules, rules, partial(_example, model, facts.url, referrer, owner.url), is_wrong)
-    for facts, page in skipped:
-        is_wrong = page not in covered
-        n_dropped, n_wrong = n_dropped + 1, n_wrong + is_wrong
-        _note(of_rules, model.covering(facts.url), partial(_example, model, facts.url, None, None), is_wrong)
+        rules = (*model.leading(facts.url, referrer), *model.leading(owner.url, referrer_of(owner)))
+        drop(rules, facts.url, referrer, owner.url, page_of(owner) != page)
+    for url, page in skipped:
+        drop(model.covering(url), url, None, None, page not in covered)
     outcome = CrawlOutcome(n_urls, len(owners), len(needed), len(covered))
-    return OnCrawl(outcome, n_dropped, n_wrong, n_urls == MAX_URLS)
-
-
-def _referrer(facts: PageFacts, form_of: Mapping[str, str]) -> Referrer | None:
-    form = form_of.get(facts.referrer) if facts.referrer is not None else None
-    return None if form is None or facts.referrer is None else Referrer(facts.referrer, form)
-
-
-def _example(model: Canonicalizer, url: str, referrer: Referrer | None, owner: str | None) -> Example:
-    return Example(url, owner, model.explain(url, referrer).reason)
-
-
-def _note(
-    of_rules: dict[str, RuleOnCrawl], rules: Iterable[str], example: Callable[[], Example], is_wrong: bool
-) -> None:
-    """Count one drop for each rule that led to it."""
-    for rule in dict.fromkeys(rules):
-        found = of_rules.setdefault(rule, RuleOnCrawl())
-        found.n_dropped += 1
-        found.n_wrong += is_wrong
-        examples = found.wrong if is_wrong else found.right
-        if len(examples) < N_EXAMPLES:
-            examples.append(example())
+    return OnCrawl(outcome, len(drops), sum(drops), n_urls == MAX_URLS), of_rules

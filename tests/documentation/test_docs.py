@@ -12,11 +12,10 @@ import pytest
 import dedup_crawler
 from dedup_crawler.cli import main
 from dedup_crawler.methods import METHODS
-from doc_blocks import without_blocks
+from doc_blocks import PAGES, without_blocks
 from repository import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 RESULTS = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "benchmarks" / "results").glob("*.md")))
 MODULES = [
     module.name

@@ -35,24 +35,17 @@ def test_prints_a_probability_per_pair_and_what_they_are_worth(work):
     assert said.index("answer different") < said.index("answer same") < said.index("truth different")
 
 
-def test_without_scores_nothing_is_judged(work):
-    """Only probabilities, and nothing on stderr."""
-    result = run("compare", "--model", work / "model", "--pairs", work / "plain.csv")
-
-    assert len(result.stdout.splitlines()) == len(LINES)
-    assert result.stderr == ""
-
-
 def test_json_has_all_of_it(work):
-    """The same numbers for a program to read."""
-    found = json.loads(run("compare", "--model", work / "model", "--pairs", work / "pairs.csv", "--json").stdout)
+    """The same numbers for a program to read. Without scores there are only probabilities, and nothing on stderr."""
+    command = ("compare", "--model", work / "model", "--pairs")
+    found = json.loads(run(*command, work / "pairs.csv", "--json").stdout)
     confusion = found["quality"]["confusion"]
 
     assert len(found["pairs"]) == found["quality"]["pairs"] == len(LINES)
     assert sum(confusion["truth same"].values()) == sum(score for _, _, score in LINES)
-    assert "quality" not in json.loads(
-        run("compare", "--model", work / "model", "--pairs", work / "plain.csv", "--json").stdout
-    )
+    plain = run(*command, work / "plain.csv")
+    assert (len(plain.stdout.splitlines()), plain.stderr) == (len(LINES), "")
+    assert "quality" not in json.loads(run(*command, work / "plain.csv", "--json").stdout)
 
 
 def test_mistakes_are_one_line_each(work, tmp_path):

@@ -185,21 +185,6 @@ def test_ctrl_c_keeps_the_rules_that_held(site, tmp_path):
     assert load_model(tmp_path / "model").learnt() == []
 
 
-def test_broken_lines_are_told_with_their_number(tmp_path):
-    """Each is reported with file, line and expectation; the accesses around them are used."""
-    line = '1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 200 5'
-    (tmp_path / "log").write_text("\n".join([line, line[:40], line, "x" * 70_000, '{"url": "/a"}', line]))
-    done = run("mine-log", tmp_path / "log", "--host", "a.example", "--model", tmp_path / "model")
-    told = [message for message in done.stderr.splitlines() if ", line " in message]
-
-    assert done.exit_code == 0
-    assert ["line 2: expected HOST IDENT" in told[0], "line 4: more than 65536 bytes" in told[1]] == [True, True]
-    assert "line 5: expected HOST IDENT" in told[2]
-    assert len(told) == 3
-    assert "accesses: 3" in done.stdout
-    assert "damaged lines: 3" in done.stdout
-
-
 def test_a_log_without_duplicates_is_one_line(tmp_path):
     """No two pages have one size: no rule, one message, and the model keeps every URL."""
     lines = [f'1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /t/{n}?s={n} HTTP/1.1" 200 {5000 + n}' for n in range(60)]

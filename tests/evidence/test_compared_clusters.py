@@ -52,35 +52,37 @@ def test_pairs_of_a_key_that_often_does_not_matter_are_joined(n_same, found):
     assert joined(blog(is_same=lambda number: number < n_same)) == [*range(found)]
 
 
-def test_new_words_are_doubt():
-    """Each form has a word that stands nowhere else: a rule may excuse that, a label does not."""
-    assert not joined(blog(lambda number: f"Leave a reply to {words(1, f'form {number}')}"))
+def two_of_each(make):
+    """Two pages of each of sixty articles, made of its number, title and lines."""
+    return [made for number in range(60) for made in make(number, *article(number))]
 
 
-def test_a_few_common_words_are_no_proof():
-    """Articles of one line of thirty words, and a heading that differs: too little to be sure."""
-    assert not joined(blog(n_lines=1))
-
-
-def test_pages_that_print_the_values_of_their_urls_are_not_joined():
-    """Two forms of each article show which answer they are about: that may be all that they are there for."""
-    pages = []
-    for number in range(60):
-        title, lines = article(number)
-        answers = 1000 + number, 2000 + number
-        pages += [page(f"/{number}/?reply={each}", title, *lines, f"Answer {each}") for each in answers]
-    assert not joined(pages)
-
-
-def test_two_colours_of_a_product_are_not_joined():
-    """They have one title and one text, but each page prints the colour that is in its own URL."""
-    pages = []
-    for number in range(60):
-        title, lines = article(number)
-        pages += [
-            page(f"/{NAMES[number % 10]}-{number}-{colour}", title, *lines[:3], f"Colour: {colour}")
-            for colour in ("white", "black")
-        ]
+@pytest.mark.parametrize(
+    "pages",
+    [
+        # each form has a word that stands nowhere else: a rule may excuse that, a label does not
+        blog(lambda number: f"Leave a reply to {words(1, f'form {number}')}"),
+        # articles of one line of thirty words, and a heading that differs: too little to be sure
+        blog(n_lines=1),
+        # two forms of each article show which answer they are about: that may be all that they are there for
+        two_of_each(
+            lambda number, title, lines: [
+                page(f"/{number}/?reply={each}", title, *lines, f"Answer {each}")
+                for each in (1000 + number, 2000 + number)
+            ]
+        ),
+        # two colours of a product have one title and one text, but each page prints the colour of its own URL
+        two_of_each(
+            lambda number, title, lines: [
+                page(f"/{NAMES[number % 10]}-{number}-{colour}", title, *lines, f"Colour: {colour}")
+                for colour in ("white", "black")
+            ]
+        ),
+    ],
+    ids=["new words", "hardly a common word", "forms that print their URL", "colours"],
+)
+def test_doubt_joins_nothing(pages):
+    """A rule may be believed in spite of it; a label may not."""
     assert not joined(pages)
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from dedup_crawler.evidence.comparing import PageEvidence, Verdict
-from dedup_crawler.evidence.digests import PageDigests, words_of
+from dedup_crawler.evidence.digests import PageDigests
 from dedup_crawler.methods import make_method
-from site_of_pages import HOST, article, blog, page, words
+from site_of_pages import HOST, article, blog, page, titled, words
 
 SAME, DIFFERENT, SILENT = Verdict.SAME, Verdict.DIFFERENT, Verdict.SILENT
 
@@ -43,11 +43,6 @@ def test_titles_that_do_not_name_pages_do_not_matter(n_titles):
     assert max(PageDigests(pages).n_of_line.values()) == 60  # the menu is on sixty articles
 
 
-def test_a_single_pair_excuses_nothing():
-    """The same two pages alone: their line is no habit without other groups."""
-    assert judged(blog()[0], replies()[:1]) == [DIFFERENT]
-
-
 def test_groups_that_are_known_to_be_the_same_make_a_line_rare():
     """Ten forms among a thousand other groups are no habit of the rule."""
     assert judged(blog()[0], [*replies()[:10], *[("/50/", "/50/")] * 1000])[:10] == [DIFFERENT] * 10
@@ -73,23 +68,6 @@ def test_an_edited_line_is_different():
     assert judged(pages, replies())[7] is DIFFERENT
 
 
-def test_pages_without_anything_of_their_own_say_nothing():
-    """Two empty lists have only the frame of the site in common."""
-    pages, _ = blog()
-    pages += [page(f"/tag/{tag}", f"Tagged {tag}", f"Tagged {tag}") for tag in ("gnu", "cow")]
-
-    assert judged(pages, [("/tag/gnu", "/tag/cow")]) == [SILENT]
-
-
-def test_what_differs_as_the_addresses_do_is_left_out():
-    """A page that prints its own URL, under either of two URLs, is one page."""
-    pages, _ = blog()
-    title, lines = article("named")
-    pages += [page(f"/{name}", title, *lines, f"Permalink: {name}") for name in ("old-name", "new-name")]
-
-    assert judged(pages, [("/old-name", "/new-name")]) == [Verdict.NAMED]
-
-
 def test_days_that_only_one_of_two_orders_prints_are_no_difference():
     """A thread prints the day where it changes: in the order of replies more often than in the order of time."""
     pages, _ = blog()
@@ -103,45 +81,51 @@ def test_days_that_only_one_of_two_orders_prints_are_no_difference():
     assert set(judged(pages, asked)) == {SAME}
 
 
-def test_pages_with_a_date_in_common_have_much_in_common():
-    """A short page has little but its date: that is rare on the site, and both URLs show it."""
-    pages, _ = blog()
-    pages += [page(f"/changes/42{end}", "Change 42", "Nov 28, 2026", "Anna") for end in ("", "/src")]
-
-    assert judged(pages, [("/changes/42", "/changes/42/src")]) == [SAME]
+def moved(rest, to):
+    return page(rest, "", redirect_to=HOST + to, status=301)
 
 
-def test_a_redirect_shows_what_it_leads_to():
-    """A redirect is compared as its target; it is silent if the target was not crawled."""
-    pages, _ = blog()
-    pages += [page("/p=7", "", redirect_to=f"{HOST}/7/", status=301)]
-    pages += [page("/p=8", "", redirect_to=f"{HOST}/nowhere", status=301)]
-    pages += [page("/p=9", "", redirect_to=f"{HOST}/p=9", status=301)]
-
-    assert judged(pages, [("/7/", "/p=7"), ("/8/", "/p=8"), ("/7/", "/8/"), ("/9/", "/p=9")]) == [
-        SAME,
-        SILENT,
-        DIFFERENT,
-        DIFFERENT,
-    ]
+ASKED = [("/one", "/two")]
 
 
-@pytest.mark.parametrize("other", [{"status": 404}, {"lines": ()}, {"title": ""}])
-def test_what_cannot_be_compared_is_different(other):
-    """An error page, a page without text, and a text file, if two labels differ."""
-    pages, _ = blog()
-    title, lines = article("kind")
-    made = {"title": title, "lines": (*lines, "a little more"), "status": 200} | other
-    pages += [page("/one", title, *lines), page("/two", made["title"], *made["lines"], status=made["status"])]
-
-    assert judged(pages, [("/one", "/two")]) == [DIFFERENT]
-
-
-def test_short_files_with_equal_text_are_silent():
-    """A file of three words may be the same as another by chance; one with another text is different."""
-    pages, _ = blog()
-    pages += [page(f"/raw/{n}", "", text) for n, text in enumerate(["shop = shop:main", "shop = shop:main", "a = b:c"])]
-    assert judged(pages, [("/raw/0", "/raw/1"), ("/raw/0", "/raw/2")]) == [SILENT, DIFFERENT]
+@pytest.mark.parametrize(
+    ("more", "asked", "expected"),
+    [
+        # the line of a form is no habit without other groups
+        ([], replies(1), [DIFFERENT]),
+        # two empty lists have only the frame of the site in common
+        ([page(f"/{tag}", f"Tagged {tag}", f"Tagged {tag}") for tag in ("one", "two")], ASKED, [SILENT]),
+        # a page that prints its own URL, under either of two URLs
+        ([page(f"/{name}", *titled("named"), f"Permalink: {name}") for name in ("one", "two")], ASKED, [Verdict.NAMED]),
+        # a short page has little but its date: that is rare on the site, and both URLs show it
+        (
+            [page(f"/42{end}", "Change 42", "Nov 28, 2026", "Anna") for end in ("", "/src")],
+            [("/42", "/42/src")],
+            [SAME],
+        ),
+        # a redirect is compared as its target; it is silent if the target was not crawled, or is itself
+        (
+            [moved("/p=7", "/7/"), moved("/p=8", "/nowhere"), moved("/p=9", "/p=9")],
+            [("/7/", "/p=7"), ("/8/", "/p=8"), ("/7/", "/8/"), ("/9/", "/p=9")],
+            [SAME, SILENT, DIFFERENT, DIFFERENT],
+        ),
+        # an error page, a page without text, and a text file, if two labels differ
+        *(
+            ([page("/one", *titled("kind")), other], ASKED, [DIFFERENT])
+            for other in (
+                page("/two", *titled("kind"), "a little more", status=404),
+                page("/two", titled("kind")[0]),
+                page("/two", "", *titled("kind")[1:], "a little more"),
+            )
+        ),
+        # a file of three words may be the same as another by chance; one with another text is different
+        ([page(f"/{name}", "", "shop = shop:main") for name in ("one", "two")], ASKED, [SILENT]),
+        ([page("/one", "", "shop = shop:main"), page("/two", "", "a = b:c")], ASKED, [DIFFERENT]),
+    ],
+)
+def test_pages_beside_a_blog(more, asked, expected):
+    """What a pair shows without the help of other groups."""
+    assert judged([*blog()[0], *more], asked) == expected
 
 
 @pytest.mark.parametrize("n_often", [4, 20])
@@ -227,11 +211,6 @@ def test_a_crowd_of_addresses_is_one_title():
     assert digests.n_of_word["please"] == 1
 
 
-def test_words():
-    """Words and numbers are separate, without underscores and signs."""
-    assert words_of("Fix_the 2nd: naïve-Idea") == ("fix", "the", "2", "nd", "naïve", "idea")
-
-
 def test_evidence_teaches_what_labels_do_not_see():
     """Labels separate every article from its form; the pages together show that ``reply`` does not matter."""
     pages, _ = blog()
@@ -245,17 +224,12 @@ def test_evidence_teaches_what_labels_do_not_see():
 
 def test_evidence_contradicts_as_well():
     """If every URL has its own article, nothing is learnt, with or without evidence."""
-    pages = [page(f"/{n}/?id={k}", *_flat(article(f"{n} {k}"))) for n in range(30) for k in range(3)]
+    pages = [page(f"/{n}/?id={k}", *titled(f"{n} {k}")) for n in range(30) for k in range(3)]
     method = make_method("verified").fit(
         [each.url for each in pages], range(len(pages)), evidence=PageEvidence.of_pages(pages)
     )
 
     assert method.learnt() == []
-
-
-def _flat(made):
-    title, lines = made
-    return title, *lines
 
 
 def test_what_all_pages_of_one_time_show_is_no_difference():

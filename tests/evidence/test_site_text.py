@@ -12,10 +12,9 @@ from dedup_crawler.evidence.digests import PageDigests
 from dedup_crawler.evidence.site_text import ANY, Habits, Line, SiteText
 from dedup_crawler.evidence.two_fetches import compare_fetches
 from dedup_crawler.json_values import JsonValue
-from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.same_page import frames_of_time, same_page
 from dedup_crawler.methods import load_model, make_method
-from site_of_pages import HOST, article, blog, page, words
+from site_of_pages import HOST, article, blog, fetched, page, titled, words
 
 SAME, DIFFERENT, SILENT = Verdict.SAME, Verdict.DIFFERENT, Verdict.SILENT
 
@@ -29,45 +28,29 @@ def model(tmp_path_factory):
     return load_model(fitted.save(tmp_path_factory.mktemp("models") / "blog"))
 
 
-def verdict(model, *pages):
+ARTICLE, OTHER = titled(1099), titled(1100)
+LONG = [*ARTICLE, *(words(30, f"{n} long") for n in range(20))]
+REPLY = "Leave a reply to Zacharias"
+
+
+@pytest.mark.parametrize(
+    ("shown", "form", "expected"),
+    [
+        (ARTICLE, [*ARTICLE, REPLY], SAME),
+        # a paragraph that only the form has is no habit
+        (ARTICLE, [*ARTICLE, REPLY, words(28, "more")], DIFFERENT),
+        # another article, with the rule's own URLs and its habit
+        (ARTICLE, [*OTHER, REPLY], DIFFERENT),
+        # a new entry in a list beside a long text
+        (LONG, [*LONG, REPLY, "Yvonne on Open Thread"], SILENT),
+    ],
+)
+def test_a_model_knows_what_its_rules_always_change(model, shown, form, expected):
+    """By these two pages alone, a new article and its form are one page: the form's heading is a habit of the rule."""
+    pages = page("/99/", *shown), page("/99/?reply=99", *form)
     rules = model.fired(pages[1].url)
     assert rules
-    return compare_fetches(PageDigests(pages), model.site_text, model.site_text.habits_of(rules))
-
-
-def form_of(title, lines, *more):
-    return page("/99/", title, *lines), page("/99/?reply=99", title, *lines, *more)
-
-
-def test_a_model_knows_what_its_rules_always_change(model):
-    """A new article and its form are one page, by these two pages alone: the form's heading is a habit of the rule."""
-    title, lines = article(1099)
-    assert verdict(model, *form_of(title, lines, "Leave a reply to Zacharias")) is SAME
-
-
-def test_a_line_that_is_no_habit_is_a_difference(model):
-    """A paragraph that only the form has is a difference."""
-    title, lines = article(1099)
-    assert verdict(model, *form_of(title, lines, "Leave a reply to Zacharias", words(28, "more"))) is DIFFERENT
-
-
-def test_another_article_is_different(model):
-    """The rule's own URLs, with its habit."""
-    title, lines = article(1099)
-    other = page("/99/?reply=99", title, *article(1100)[1], "Leave a reply to Zacharias")
-    assert verdict(model, page("/99/", title, *lines), other) is DIFFERENT
-
-
-def test_a_list_that_goes_on_beside_a_long_text_is_silent(model):
-    """A new entry in a side column is silent."""
-    title, lines = article(1099)
-    long = [*lines, *(words(30, f"{n} long") for n in range(20))]
-    assert verdict(model, *form_of(title, long, "Leave a reply to Zacharias", "Yvonne on Open Thread")) is SILENT
-
-
-def fetched(path, title, *lines):
-    body = f"<html><title>{title}</title><body>{''.join(f'<p>{line}</p>' for line in lines)}</body></html>"
-    return FetchedPage.of(f"{HOST}{path}", f"{HOST}{path}", "text/html", body.encode())
+    assert compare_fetches(PageDigests(pages), model.site_text, model.site_text.habits_of(rules)) is expected
 
 
 def column(day):
@@ -81,15 +64,12 @@ def test_what_all_pages_of_one_time_show_is_no_difference(model):
     after show them as well, so they belong to the frame of the time. Other URLs of one page are no evidence
     for that, and the form's own paragraph stays a difference.
     """
-    title, lines = article(1099)
     rules = model.fired(f"{HOST}/99/?reply=99")
-    owner = fetched("/99/", title, *lines, *column("monday"))
-    form = fetched("/99/?reply=99", title, *lines, "Leave a reply to Zacharias", *column("friday"))
-    other = fetched("/99/?reply=99", title, *lines, words(28, "more"), words(28, "again"), *column("friday"))
+    owner = fetched("/99/", *ARTICLE, *column("monday"))
+    form = fetched("/99/?reply=99", *ARTICLE, REPLY, *column("friday"))
+    other = fetched("/99/?reply=99", *ARTICLE, words(28, "more"), words(28, "again"), *column("friday"))
     days = "monday", "friday"
-    beside = [
-        [fetched(f"/{n}/", article(n)[0], *article(n)[1], *column(day)) for n in range(1200, 1208)] for day in days
-    ]
+    beside = [[fetched(f"/{n}/", *titled(n), *column(day)) for n in range(1200, 1208)] for day in days]
     again = [[fetched(f"/{n}/", "One", *article(1200)[1], *column(day)) for n in range(8)] for day in days]
 
     def is_same(duplicate, beside=()):

@@ -19,65 +19,53 @@ def clusters(*pages: LabelledPage) -> list[int]:
     return cluster_pages(lambda: pages).numbers()
 
 
-def test_redirects_show_what_they_lead_to() -> None:
-    """A chain of redirects ends at its page; fragment, host case and default port of a target do not matter."""
-    chain = [page("a", TEXT), redirect("b", "a#post3"), redirect("c", "b"), page("d", "other " + TEXT)]
-    odd = LabelledPage(SITE + "e", None, 301, "HTTP://Site.Example:80/a", "", "", None, None)
-
-    assert clusters(*chain, odd) == [0, 0, 0, 1, 0]
+ROWS = [f"name{n}\n{(7 * n) % 5} bytes" for n in range(5)]
+ORDERS = ["\n".join(ROWS), "\n".join(reversed(ROWS))]
+FOUR_LINES = "\n".join(LONG.split("\n")[:4])
+SCRIPTED = "You need to enable JavaScript to run this app."
 
 
-def test_redirects_to_a_page_that_was_not_crawled() -> None:
-    """Several redirects to one URL are one page even if that was not fetched; another target is another page."""
-    assert clusters(redirect("a", "far#1"), redirect("b", "far#2"), redirect("c", "away")) == [0, 0, 1]
-
-
-def test_redirects_in_a_circle() -> None:
-    """A loop, and a redirect to itself, end and are one cluster each."""
-    assert clusters(redirect("a", "b"), redirect("b", "a"), redirect("c", "c")) == [0, 0, 1]
-
-
-def test_equal_text_and_title() -> None:
-    """Pages with the same text are joined if title and status agree too."""
-    same = [page("a", TEXT), page("b", TEXT), page("c", TEXT, title="Other")]
-
-    assert clusters(*same) == [0, 0, 1]
-
-
-def test_errors_are_joined_with_their_like() -> None:
-    """Not-found pages with one text are one cluster, apart from the page and from the server error with that text."""
-    pages = [page(str(n), TEXT, status=status) for n, status in enumerate([200, 404, 404, 500])]
-
-    assert clusters(*pages) == [0, 1, 1, 2]
-
-
-@pytest.mark.parametrize("text", ["", "Loading", "You need to enable JavaScript to run this app."])
-def test_too_little_text_joins_nothing(text: str) -> None:
-    """Pages without text, or with fewer than ten words, are never joined by their text."""
-    assert clusters(*(page(str(n), text) for n in range(4))) == [0, 1, 2, 3]
-
-
-def test_another_order_of_the_same_list() -> None:
-    """A listing in another order is the same page; without a title (a text file) the order of lines is content."""
-    rows = [f"name{n}\n{(7 * n) % 5} bytes" for n in range(5)]
-    orders = ["\n".join(rows), "\n".join(reversed(rows))]
-
-    assert clusters(*(page(str(n), text) for n, text in enumerate(orders))) == [0, 0]
-    assert clusters(*(page(str(n), text, title="") for n, text in enumerate(orders))) == [0, 1]
-
-
-def test_a_counter_does_not_make_another_page() -> None:
-    """One line with another number in 300 words is the same page, unless title or status differ."""
-    near = LONG + "\nseen 18 times"
-    pages = [page("a", LONG + "\nseen 17 times"), page("b", near)]
-    pages += [page("c", near, title="Other"), page("d", near, status=404), page("e", TEXT)]
-
-    assert clusters(*pages) == [0, 0, 1, 2, 3]
-
-
-def test_a_number_of_the_url_makes_another_page() -> None:
-    """If the different line has the number in which the URLs differ, it is an id and not a counter."""
-    assert clusters(*(page(f"item?n={n}", f"{LONG}\nitem {n}") for n in (17, 18))) == [0, 1]
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        # a chain of redirects ends at its page; fragment, host case and default port of a target do not matter
+        ([page("a", TEXT), redirect("b", "a#post3"), redirect("c", "b"), page("d", "other " + TEXT)], [0, 0, 0, 1]),
+        (
+            [page("a", TEXT), LabelledPage(SITE + "e", None, 301, "HTTP://Site.Example:80/a", "", "", None, None)],
+            [0, 0],
+        ),
+        # several redirects to one URL are one page, even if it was not fetched; another target is another page
+        ([redirect("a", "far#1"), redirect("b", "far#2"), redirect("c", "away")], [0, 0, 1]),
+        # a loop, and a redirect to itself, end
+        ([redirect("a", "b"), redirect("b", "a"), redirect("c", "c")], [0, 0, 1]),
+        # pages with one text are one page if title and status agree too
+        ([page("a", TEXT), page("b", TEXT), page("c", TEXT, title="Other")], [0, 0, 1]),
+        ([page(str(n), TEXT, status=status) for n, status in enumerate([200, 404, 404, 500])], [0, 1, 1, 2]),
+        # fewer than ten words join nothing
+        *(([page(str(n), text) for n in range(4)], [0, 1, 2, 3]) for text in ("", "Loading", SCRIPTED)),
+        # a list in another order is the same page; without a title (a text file) the order of lines is content
+        ([page(str(n), text) for n, text in enumerate(ORDERS)], [0, 0]),
+        ([page(str(n), text, title="") for n, text in enumerate(ORDERS)], [0, 1]),
+        # one line with another number in 300 words is the same page, unless title or status differ
+        (
+            [
+                page("a", LONG + "\nseen 17 times"),
+                page("b", LONG + "\nseen 18 times"),
+                page("c", LONG + "\nseen 18 times", title="Other"),
+                page("d", LONG + "\nseen 18 times", status=404),
+                page("e", TEXT),
+            ],
+            [0, 0, 1, 2, 3],
+        ),
+        # on a page of less than 100 words one changed word may be the content
+        ([page("a", FOUR_LINES + "\nseen 17 times"), page("b", FOUR_LINES + "\nseen 18 times")], [0, 1]),
+        # if the different line has the number in which the URLs differ, it is an id and not a counter
+        ([page(f"item?n={n}", f"{LONG}\nitem {n}") for n in (17, 18)], [0, 1]),
+    ],
+)
+def test_which_pages_are_one(pages: list[LabelledPage], expected: list[int]) -> None:
+    """Redirects, equal texts, orders of one list, and counters join pages; hardly any text joins none."""
+    assert clusters(*pages) == expected
 
 
 def test_near_pages_make_no_chain() -> None:
@@ -87,13 +75,6 @@ def test_near_pages_make_no_chain() -> None:
     numbers = clusters(*(page(str(n), text) for n, text in enumerate(texts)))
 
     assert numbers == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
-
-
-def test_short_pages_are_joined_when_equal_only() -> None:
-    """On a page of less than 100 words one changed word may be the content."""
-    short = "\n".join(LONG.split("\n")[:4])
-
-    assert clusters(page("a", short + "\nseen 17 times"), page("b", short + "\nseen 18 times")) == [0, 1]
 
 
 def test_a_site_that_names_its_pages() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from dedup_crawler.labels.clusters import MIN_CONTENTS, cluster_pages
 from dedup_crawler.labels.layout import address_free
 from dedup_crawler.labels.lines import lines_of
@@ -40,19 +44,22 @@ def test_a_folder_with_two_addresses() -> None:
     assert step.reason == "the same but for the page's own address, and so is all below /mirror/ and /pub/mirrors/"
 
 
-def test_too_few_lists_are_no_evidence() -> None:
-    """Two packages of one source have some lists in common: below the bound nothing is joined."""
-    assert n_clusters(two_folders(MIN_CONTENTS - 1)) == 2 * (MIN_CONTENTS - 1)
-
-
-def test_folders_that_differ_now_and_then_are_two() -> None:
-    """Two versions of one tree: most lists are equal, some are not, so none is joined."""
-    assert n_clusters(two_folders(2 * MIN_CONTENTS, n_unlike=6)) == 4 * MIN_CONTENTS
-
-
-def test_one_page_may_have_changed() -> None:
-    """A page that changed between two fetches stays apart and hinders nothing."""
-    assert n_clusters(two_folders(2 * MIN_CONTENTS, n_unlike=1)) == 2 * MIN_CONTENTS + 1
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        # two packages of one source have some lists in common
+        (two_folders(MIN_CONTENTS - 1), 2 * (MIN_CONTENTS - 1)),
+        # two versions of one tree: most lists are equal, some are not, so none is joined
+        (two_folders(2 * MIN_CONTENTS, n_unlike=6), 4 * MIN_CONTENTS),
+        # a page that changed between two fetches stays apart and hinders nothing
+        (two_folders(2 * MIN_CONTENTS, n_unlike=1), 2 * MIN_CONTENTS + 1),
+        # a folder alias may end inside a path component: ``/~anna/`` is ``/people/anna/``
+        (two_folders(MIN_CONTENTS, one="~", other="people/"), MIN_CONTENTS),
+    ],
+)
+def test_how_much_evidence_is_needed(pages: list[LabelledPage], expected: int) -> None:
+    """Folders are two addresses of one if nearly all of their lists are equal, and these are enough."""
+    assert n_clusters(pages) == expected
 
 
 def test_the_same_content_everywhere_is_one_piece_of_evidence() -> None:
@@ -76,22 +83,21 @@ def test_orders_of_one_list_count_once() -> None:
     assert n_clusters(pages) == len(pages)
 
 
-def test_users_with_two_addresses() -> None:
-    """A folder alias may end inside a path component: ``/~anna/`` is ``/people/anna/``."""
-    assert n_clusters(two_folders(MIN_CONTENTS, one="~", other="people/")) == MIN_CONTENTS
-
-
 def test_other_hosts_are_other_sites() -> None:
     """The same addresses on another host prove nothing for this one."""
     pages = two_folders(MIN_CONTENTS)
-    elsewhere = [
-        LabelledPage(
-            each.url.replace(SITE, "http://other.example/"), None, 200, None, each.title, each.main_text, None, None
-        )
-        for each in pages[MIN_CONTENTS:]
-    ]
+    elsewhere = [replace(each, url=each.url.replace(SITE, "http://other.example/")) for each in pages[MIN_CONTENTS:]]
 
     assert n_clusters(pages[:MIN_CONTENTS] + elsewhere) == 2 * MIN_CONTENTS
+
+
+def test_two_hosts_with_the_same_folders() -> None:
+    """Two hosts, such as with and without ``www``, have the same two folders: neither hinders the other."""
+    pages = two_folders(MIN_CONTENTS)
+    elsewhere = [replace(each, url=each.url.replace(SITE, "http://other.example/")) for each in pages]
+
+    assert n_clusters(pages) == MIN_CONTENTS
+    assert n_clusters(pages + elsewhere) == n_clusters(pages)
 
 
 def free(each: LabelledPage) -> int | None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,8 @@ from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
 from label_pages import LONG, SITE, wiki
 from label_pages import page as labelled_page
-from repository import ROOT
+from python_process import ENVIRONMENT, python
+from repository import SITES
 
 PROSE = "This is the text of the page and it is long enough that it will be taken for what the page is about. " * 3
 
@@ -46,6 +48,13 @@ def page(path: str, body: str, **fields: object) -> Page:
     return Page(SITE + path, referrer=SITE, content_type="text/html", content=html.encode(), **fields)  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PageStore]:
+    """An empty database."""
+    with PageStore(tmp_path / "crawl.db") as opened:
+        yield opened
+
+
 def crawl(store: PageStore) -> None:
     store.add_many(
         [
@@ -63,7 +72,7 @@ def clusters(store: PageStore) -> list[int | None]:
     return [each.cluster for each in store.labelled_pages()]
 
 
-def test_files_are_joined_by_their_bytes(tmp_path: Path) -> None:
+def test_files_are_joined_by_their_bytes(store: PageStore) -> None:
     """
     A file is the same at two URLs, as text and as a download, or in two folders; another one is not, nor are two
     pixels. A second run, which reads no file again, says so too.
@@ -78,59 +87,52 @@ def test_files_are_joined_by_their_bytes(tmp_path: Path) -> None:
         ("pixel?1", "image/gif", pixel),
         ("pixel?2", "image/gif", pixel),
     ]
-    with PageStore(tmp_path / "crawl.db") as store:
-        store.add_many([Page(SITE + path, content_type=kind, content=body) for path, kind, body in files])
-        for _ in range(2):
-            label_store(store)
-            assert clusters(store) == [0, 0, 1, 1, 2, 3, 4]
-        store.add(Page(SITE + "c/manual.pdf", content_type="application/pdf", content=pdf))
+    store.add_many([Page(SITE + path, content_type=kind, content=body) for path, kind, body in files])
+    for _ in range(2):
         label_store(store)
-        assert clusters(store)[-1] == 1
+        assert clusters(store) == [0, 0, 1, 1, 2, 3, 4]
+    store.add(Page(SITE + "c/manual.pdf", content_type="application/pdf", content=pdf))
+    label_store(store)
+    assert clusters(store)[-1] == 1
 
 
-def test_labels_a_crawl(tmp_path: Path) -> None:
+def test_labels_a_crawl(store: PageStore) -> None:
     """Equal pages and a redirect are joined, empty pages are not; the report counts what the store then holds."""
-    with PageStore(tmp_path / "crawl.db") as store:
-        crawl(store)
-        steps: list[tuple[str, int]] = []
-        report = label_store(store, progress=lambda step, n_done: steps.append((step, n_done)))
+    crawl(store)
+    steps: list[tuple[str, int]] = []
+    report = label_store(store, progress=lambda step, n_done: steps.append((step, n_done)))
 
-        assert clusters(store) == [0, 0, 1, 1, 2, 3]
-        assert cluster_labelled(list(store.labelled_pages())) == [0, 0, 1, 1, 2, 3]
-        assert (SITE, SITE + "?sid=1", 1.0) in set(store.scores())
-        assert steps == [("main text", 6), ("scores", 6), ("clusters", 6)]
+    assert clusters(store) == [0, 0, 1, 1, 2, 3]
+    assert cluster_labelled(list(store.labelled_pages())) == [0, 0, 1, 1, 2, 3]
+    assert (SITE, SITE + "?sid=1", 1.0) in set(store.scores())
+    assert steps == [("main text", 6), ("scores", 6), ("clusters", 6)]
     assert (report.n_pages, report.n_cleaned, report.n_without_text, report.n_skipped) == (6, 6, 3, 0)
     assert (report.n_clusters, report.n_duplicates, report.skipped) == (4, 2, ())
 
 
-def test_says_why_two_pages_are_the_same(tmp_path: Path) -> None:
+def test_says_why_two_pages_are_the_same(store: PageStore) -> None:
     """The steps from one page to another, each with its evidence; none to another page; unknown URLs are reported."""
-    with PageStore(tmp_path / "crawl.db") as store:
-        crawl(store)
-        with pytest.raises(BadInputError, match="6 pages of the crawl are not labelled yet: run label"):
-            explain_pair(store, SITE, SITE + "?sid=1")
-        label_store(store, n_workers=1)
+    crawl(store)
+    with pytest.raises(BadInputError, match="6 pages of the crawl are not labelled yet: run label"):
+        explain_pair(store, SITE, SITE + "?sid=1")
+    label_store(store, n_workers=1)
 
-        assert [step.reason for step in explain_pair(store, SITE, SITE + "?sid=1")] == ["the same title and text"]
-        assert [step.url for step in explain_pair(store, SITE + "post/1", SITE + "topic")] == [SITE + "post/1"]
-        assert explain_pair(store, SITE, SITE + "topic") == ()
-        with pytest.raises(BadInputError, match="/far is not among the 6 pages of the crawl"):
-            explain_pair(store, SITE, SITE + "far")
+    assert [step.reason for step in explain_pair(store, SITE, SITE + "?sid=1")] == ["the same title and text"]
+    assert [step.url for step in explain_pair(store, SITE + "post/1", SITE + "topic")] == [SITE + "post/1"]
+    assert explain_pair(store, SITE, SITE + "topic") == ()
+    with pytest.raises(BadInputError, match="/far is not among the 6 pages of the crawl"):
+        explain_pair(store, SITE, SITE + "far")
 
 
 @pytest.mark.parametrize("labeller", ["cosine", "simhash"])
-def test_other_labellers(tmp_path: Path, labeller: str) -> None:
+def test_other_labellers(store: PageStore, labeller: str) -> None:
     """The published labellers can be chosen; one that does not exist is refused before any page is read."""
-    with PageStore(tmp_path / "crawl.db") as store:
-        crawl(store)
-        label_store(store, n_workers=1, labeller=labeller)
+    crawl(store)
+    label_store(store, n_workers=1, labeller=labeller)
 
-        assert clusters(store)[:2] == [0, 0]
-        with pytest.raises(BadInputError, match="labeller = 'no' is not known"):
-            label_store(store, labeller="no")
-
-
-SITES = ROOT.parent / "shared" / "corpora" / "sites"
+    assert clusters(store)[:2] == [0, 0]
+    with pytest.raises(BadInputError, match="labeller = 'no' is not known; choose one of default, cosine, simhash"):
+        label_store(store, labeller="no")
 
 
 N_JUDGED = 600
@@ -165,24 +167,22 @@ def test_quality_on_a_recorded_site(tmp_path: Path, site: str, recall: float) ->
     assert quality.bcubed_recall >= recall
 
 
-def test_labels_what_was_crawled_since(tmp_path: Path) -> None:
+def test_labels_what_was_crawled_since(store: PageStore) -> None:
     """A second run reads only the new pages, and joins them with the old ones."""
-    with PageStore(tmp_path / "crawl.db") as store:
-        crawl(store)
-        label_store(store, n_workers=1)
-        store.add_many([page("topic?sid=2", f"<p>{PROSE} Another topic.</p>")])
-        report = label_store(store, n_workers=1)
+    crawl(store)
+    label_store(store, n_workers=1)
+    store.add_many([page("topic?sid=2", f"<p>{PROSE} Another topic.</p>")])
+    report = label_store(store, n_workers=1)
 
-        assert (report.n_pages, report.n_cleaned) == (7, 1)
-        assert clusters(store) == [0, 0, 1, 1, 2, 3, 1]
-        assert label_store(store, n_workers=1).n_cleaned == 0
+    assert (report.n_pages, report.n_cleaned) == (7, 1)
+    assert clusters(store) == [0, 0, 1, 1, 2, 3, 1]
+    assert label_store(store, n_workers=1).n_cleaned == 0
 
 
-def test_a_site_behind_a_login(tmp_path: Path) -> None:
+def test_a_site_behind_a_login(store: PageStore) -> None:
     """If every URL shows the log-in form, all pages are one, which is reported as a sink."""
-    with PageStore(tmp_path / "crawl.db") as store:
-        store.add_many(page(str(n), f"<p>Log in. {PROSE}</p>") for n in range(120))
-        report = label_store(store, n_workers=1)
+    store.add_many(page(str(n), f"<p>Log in. {PROSE}</p>") for n in range(120))
+    report = label_store(store, n_workers=1)
 
     assert (report.n_pages, report.n_clusters, report.n_duplicates, report.n_without_text) == (120, 1, 119, 0)
     assert [(sink.n_urls, sink.url) for sink in report.sinks] == [(120, SITE + "0")]
@@ -190,42 +190,39 @@ def test_a_site_behind_a_login(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n_pages", [0, 120])
 @pytest.mark.parametrize("body", ["", "<p>{0} says {0} in the text of its own, and {0} once more. " + PROSE])
-def test_a_site_without_duplicates(tmp_path: Path, n_pages: int, body: str) -> None:
+def test_a_site_without_duplicates(store: PageStore, n_pages: int, body: str) -> None:
     """Only empty pages, or only different ones, or none: each stays alone, and nothing is a sink."""
-    with PageStore(tmp_path / "crawl.db") as store:
-        store.add_many(page(str(n), body.format(f"word{n}")) for n in range(n_pages))
-        report = label_store(store, n_workers=1)
+    store.add_many(page(str(n), body.format(f"word{n}")) for n in range(n_pages))
+    report = label_store(store, n_workers=1)
 
     assert (report.n_pages, report.n_clusters, report.n_duplicates) == (n_pages, n_pages, 0)
     assert report.n_without_text == (0 if body else n_pages)
     assert report.sinks == ()
 
 
-def test_pages_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
+def test_pages_that_cannot_be_read_are_reported(store: PageStore) -> None:
     """A page of 20 MB and one nested 100,000 deep are skipped with URL and reason; binary data as HTML is a page."""
     binary = Page(SITE + "binary", content_type="text/html", content=b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40)
-    with PageStore(tmp_path / "crawl.db") as store:
-        crawl(store)
-        store.add_many([page("big", "word " * 4_000_000), page("deep", "<div>" * 100_000 + "x"), binary])
-        report = label_store(store, n_workers=1)
+    crawl(store)
+    store.add_many([page("big", "word " * 4_000_000), page("deep", "<div>" * 100_000 + "x"), binary])
+    report = label_store(store, n_workers=1)
 
-        assert clusters(store) == [0, 0, 1, 1, 2, 3, 4, 5, 6]
+    assert clusters(store) == [0, 0, 1, 1, 2, 3, 4, 5, 6]
     assert report.n_skipped == 2
     assert [url for url, _ in report.skipped] == [SITE + "big", SITE + "deep"]
 
 
-def test_an_error_keeps_what_was_cleaned(tmp_path: Path) -> None:
+def test_an_error_keeps_what_was_cleaned(store: PageStore) -> None:
     """If a run is interrupted, the written texts are kept, and the next run reads only the others."""
 
     def give_up(step: str, n_done: int) -> None:
         raise RuntimeError(f"{step} {n_done}")
 
-    with PageStore(tmp_path / "crawl.db") as store:
-        store.add_many(page(str(n), f"<p>page {n}</p>") for n in range(250))
-        with pytest.raises(RuntimeError, match="main text 100"):
-            label_store(store, n_workers=1, progress=give_up)
+    store.add_many(page(str(n), f"<p>page {n}</p>") for n in range(250))
+    with pytest.raises(RuntimeError, match="main text 100"):
+        label_store(store, n_workers=1, progress=give_up)
 
-        assert label_store(store, n_workers=1).n_cleaned == 150
+    assert label_store(store, n_workers=1).n_cleaned == 150
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
@@ -242,7 +239,7 @@ def test_ctrl_c_keeps_what_was_cleaned(tmp_path: Path) -> None:
         store.add_many(page(str(n), f"{body} {n}") for n in range(600))
     process = subprocess.Popen(
         [sys.executable, script, database, started],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=ENVIRONMENT,
         stderr=subprocess.PIPE,
         start_new_session=True,
         text=True,
@@ -282,12 +279,7 @@ for use in (TextReader, lambda: list(score_pairs([]))):
 
 def test_needs_the_extra_only_where_it_is_used() -> None:
     """Without the extras all modules can be imported; using one names the package and the way out."""
-    result = subprocess.run(
-        [sys.executable, "-c", WITHOUT_EXTRAS],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    result = python("-c", WITHOUT_EXTRAS)
 
     assert result.stderr == ""
     assert result.stdout.splitlines() == [

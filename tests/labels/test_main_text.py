@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.main_text import MAX_BYTES, Outcome, TextReader, clean_page
 from dedup_crawler.pages.records import Page
-from repository import ROOT
+from python_process import python
 
 HANGING_CLEANER = """
 import os, sys, time
@@ -119,21 +117,20 @@ def test_binary_served_as_html(body: bytes) -> None:
     first.main_text.encode()
 
 
-def test_a_page_of_20_megabytes_is_skipped() -> None:
-    """A body over the limit is not parsed: empty text and the reason; one just below the limit is read."""
-    text, reason = clean_page(page("<p>" + "word " * 4_000_000))
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("<title>T</title><p>" + "word " * 4_000_000, f"20000019 bytes, more than {MAX_BYTES}"),
+        ("<title>T</title>" + "<div>" * 100_000 + "core", "nested too deep to be read whole"),
+    ],
+    ids=["20 MB", "deep"],
+)
+def test_a_page_that_takes_too_much_is_skipped(body: str, reason: str) -> None:
+    """Over the limit it is not parsed, and what the parser reads in part is no text to compare."""
+    text, told = clean_page(page(body))
 
-    assert (text.main_text, text.simhash) == ("", None)
-    assert reason == f"20000003 bytes, more than {MAX_BYTES}"
+    assert (text.main_text, text.simhash, told) == ("", None, reason)
     assert text_of("word\n" * (MAX_BYTES // 5), "text/plain").startswith("word\n")
-
-
-def test_a_page_nested_too_deep_is_skipped() -> None:
-    """The parser reads HTML nested 100,000 deep only in part, so it has no text to compare."""
-    text, reason = clean_page(page("<title>T</title>" + "<div>" * 100_000 + "core"))
-
-    assert (text.title, text.main_text) == ("T", "")
-    assert reason == "nested too deep to be read whole"
 
 
 def test_a_page_that_crashes_the_cleaner_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,13 +152,7 @@ def test_a_page_that_hangs_the_cleaner_is_skipped(tmp_path: Path, n_pages: int) 
     """
     script = tmp_path / "clean.py"
     script.write_text(HANGING_CLEANER)
-    result = subprocess.run(
-        [sys.executable, script, str(n_pages)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    result = python(script, n_pages)
 
     # stderr is not looked at: a worker that was just starting when the pool was stopped may complain there
     assert result.returncode == 0
@@ -176,15 +167,8 @@ def test_a_script_that_workers_cannot_import_is_told(tmp_path: Path) -> None:
     """A script without ``if __name__ == "__main__":`` cannot have workers: one error, and no page is skipped."""
     script = tmp_path / "clean.py"
     script.write_text(UNGUARDED)
-    result = subprocess.run(
-        [sys.executable, script],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
 
-    assert result.stdout == "worker processes cannot be started\n"
+    assert python(script).stdout == "worker processes cannot be started\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no signal masks")
@@ -202,8 +186,7 @@ def test_ctrl_c_cannot_hit_a_worker_that_starts(tmp_path: Path) -> None:
         "        mask = workers.result_of(workers.call(signal.pthread_sigmask, signal.SIG_BLOCK, ()))\n"
         "    print(signal.SIGINT in mask)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600, env=environment)
+    done = python(script)
 
     assert done.stdout == "True\n", done.stderr
 
@@ -238,15 +221,11 @@ def test_workers_give_what_one_process_gives() -> None:
 
 
 def test_pages_are_taken_as_texts_are() -> None:
-    """An endless crawl can be read: the number of pages read ahead is bounded."""
+    """An endless crawl can be read, and an empty one: the number of pages read ahead is bounded."""
     with TextReader(n_workers=2) as reader:
+        assert list(reader.read([])) == []
         texts = reader.read(pages(10**9))
         assert [next(texts)[0].url for _ in range(3)] == [f"http://site.example/{n}" for n in range(3)]
-
-
-def test_no_pages() -> None:
-    """No pages give no texts."""
-    assert texts_of([], 1) == []
 
 
 def test_says_what_is_wrong_with_the_options() -> None:
@@ -255,11 +234,9 @@ def test_says_what_is_wrong_with_the_options() -> None:
         TextReader(n_workers=0)
 
 
-def test_a_reader_is_asked_now_and_then():
+def test_a_reader_is_asked_now_and_then() -> None:
     """The worker that read two pages reads the next one; the texts are those of this process."""
-    pages = [Page(f"http://site.example/{n}", content=f"<html><p>text {n}".encode()) for n in range(3)]
+    given = list(pages(3))
 
     with TextReader(n_workers=1) as reader:
-        texts = [*reader.read(pages[:2]), *reader.read(pages[2:])]
-
-    assert texts == [clean_page(page) for page in pages]
+        assert [*reader.read(given[:2]), *reader.read(given[2:])] == [clean_page(page) for page in given]

@@ -22,7 +22,7 @@ from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.same_page import read, same_page
 from dedup_crawler.methods import make_method
 from dedup_crawler.pages.records import LabelledPage
-from site_of_pages import HOST, article, blog, page, words
+from site_of_pages import HOST, blog, fetched, page, titled, words
 
 SAME, DIFFERENT = Verdict.SAME, Verdict.DIFFERENT
 
@@ -65,49 +65,47 @@ def test_a_number_on_some_pages_is_no_meter_line():
 @pytest.mark.parametrize(("n_topics", "expected"), [(20, {"Read 0 times", "0 replies, 1,990 views"}), (7, set())])
 def test_counters_grow_from_fetch_to_fetch(n_topics: int, expected: set[str]):
     """Each topic counts its readers, in one line or in the rows of a list; a stock goes up and down."""
-    pages = [page(f"/about/{n}", *_titled(n)) for n in range(60)]
+    pages = [page(f"/about/{n}", *titled(n)) for n in range(60)]
     for fetch, n in itertools.product(range(3), range(n_topics)):
         lines = f"Read {n * 37 + fetch} times", f"{n} replies, {1990 + 7 * fetch:,} views", f"{n * fetch * 7 % 13} left"
         pages.append(page(f"/{words(1, n)}?{'abc'[fetch]}", f"Topic {n}", *lines))
     assert meters_of(pages[60:], pages) == expected
 
 
-def test_numbers_of_one_text_are_no_counters():
-    """The pages of a log show rising numbers, in the order in which they are crawled: they are different pages."""
-    pages = [
-        page(f"/log?{words(1, n)}", "Log", f"Build no. {n}", "It took a while, but in the end it worked")
-        for n in range(60)
-    ]
-    pages += [page(f"/about/{n}", *_titled(n)) for n in range(60)]
+ABOUT = [page(f"/about/{n}", *titled(n)) for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    "pages",
+    [
+        # the pages of a log show rising numbers, in the order in which they are crawled
+        [
+            page(f"/log?{words(1, n)}", "Log", f"Build no. {n}", "It took a while, but in the end it worked")
+            for n in range(60)
+        ]
+        + ABOUT,
+        # rows that are all higher are other rows: the second page of each list has the next numbers
+        [
+            page(f"/{words(1, n)}?from={part}", f"List {words(2, n)}", *(f"Ticket {first + row}" for row in range(9)))
+            for n in range(30)
+            for part, first in (("a", 900), ("b", 909))
+        ]
+        + ABOUT,
+        # pages that show nothing but a price: a hundred prices are a hundred pages
+        [
+            page(
+                f"/price/{words(1, n)}", "Prices", f"The price is {n * 7}.99 today, taxes included, in any shop of ours"
+            )
+            for n in range(100)
+        ]
+        + ABOUT[:5],
+    ],
+    ids=["log", "rows", "prices"],
+)
+def test_numbers_that_tell_pages_apart_are_no_meters(pages: list[LabelledPage]):
+    """They are what the pages show: all pages are different."""
     assert meters_of(pages) == set()
-    assert len(set(cluster_labelled(pages))) == 120
-
-
-def test_rows_that_are_all_higher_are_other_rows():
-    """The second page of each list has the next numbers, and nothing else: it is another page."""
-    pages = [
-        page(
-            f"/{words(1, n)}?from={'ab'[part]}",
-            f"Tickets of {words(2, n)}",
-            *[f"Ticket {900 + part * 9 + row}" for row in range(9)],
-        )
-        for n in range(30)
-        for part in range(2)
-    ]
-    pages += [page(f"/about/{n}", *_titled(n)) for n in range(60)]
-    assert meters_of(pages) == set()
-    assert len(set(cluster_labelled(pages))) == 120
-
-
-def test_pages_that_show_nothing_but_numbers_have_no_meter_lines():
-    """A page that says the price of a thing, and nothing else, is a page: a hundred prices are a hundred pages."""
-    pages = [
-        page(f"/price/{words(1, n)}", "Prices", f"The price is {n * 7}.99 today, taxes included, in any shop of ours")
-        for n in range(100)
-    ]
-    pages += [page(f"/about/{n}", *_titled(n)) for n in range(5)]
-    assert meters_of(pages) == set()
-    assert len(set(cluster_labelled(pages))) == 105
+    assert len(set(cluster_labelled(pages))) == len(pages)
 
 
 @given(st.lists(st.lists(st.text(max_size=30), max_size=5), max_size=40))
@@ -122,15 +120,10 @@ def test_any_lines_can_be_counted(pages: list[list[str]]):
 
 def test_labels_join_pages_that_differ_in_meter_lines_alone():
     """Each article has two addresses, and every fetch another footer: sixty pages, not a hundred and twenty."""
-    articles = [page(f"/{n}/{view}", *_titled(n)) for n in range(60) for view in ("a", "b")]
+    articles = [page(f"/{n}/{view}", *titled(n)) for n in range(60) for view in ("a", "b")]
     clusters = cluster_labelled(metered(articles))
     assert clusters == cluster_labelled(articles)
     assert len(set(clusters)) == 60
-
-
-def _titled(n: int) -> tuple[str, ...]:
-    title, lines = article(n)
-    return title, *lines
 
 
 def test_the_comparer_leaves_meter_lines_out():
@@ -147,7 +140,7 @@ def test_the_comparer_leaves_meter_lines_out():
 def test_the_order_of_a_query_is_judged_by_the_pages():
     """The labels tell all fetches apart; the pages say that the order does not matter, and what a session does not."""
     pages = [
-        page(f"/view?{query}", *_titled(n))
+        page(f"/view?{query}", *titled(n))
         for n in range(40)
         for query in (f"t={n}&s={n * 7}", f"s={n * 7}&t={n}", f"t={n}")
     ]
@@ -172,17 +165,14 @@ def test_a_crawl_knows_the_meter_lines_of_its_model():
 def test_a_crawl_without_a_model_learns_them(has_footer: bool):
     """Short pages with other footers are the same, as they are without; with other words they are not."""
 
-    def fetched(path: str, n: int, seed: object) -> FetchedPage:
-        title, lines = article(n)
-        blocks = [*lines, *[footer(seed)] * has_footer]
-        body = f"<title>{title}</title>" + "".join(f"<p>{block}</p>" for block in blocks)
-        return FetchedPage.of(HOST + path, HOST + path, "text/html", body.encode())
+    def answer(path: str, n: int, seed: object) -> FetchedPage:
+        return fetched(path, *titled(n), *[footer(seed)] * has_footer)
 
     growing = GrowingText()
     for n in range(40):
-        known = read(fetched(f"/{n}", n, n))
+        known = read(answer(f"/{n}", n, n))
         assert known is not None
         growing.see(known)
     site = growing.text()
-    assert same_page(fetched("/7", 7, "now"), fetched("/7?v=1", 7, "then"), site) is True
-    assert same_page(fetched("/7", 7, "now"), fetched("/8", 8, "then"), site) is False
+    assert same_page(answer("/7", 7, "now"), answer("/7?v=1", 7, "then"), site) is True
+    assert same_page(answer("/7", 7, "now"), answer("/8", 8, "then"), site) is False

@@ -13,7 +13,7 @@ from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.methods import Canonicalizer, make_method
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.pages.records import LabelledPage
-from site_of_pages import article, page, words
+from site_of_pages import article, page, titled, words
 
 N = 30
 TEXT = [words(30, line) for line in range(3)]
@@ -38,12 +38,7 @@ def results(printed: str) -> list[LabelledPage]:
 
 
 def others() -> list[LabelledPage]:
-    return [page(f"/{n}/", *_titled(n)) for n in range(100, 200)]
-
-
-def _titled(n: int) -> tuple[str, ...]:
-    title, lines = article(n)
-    return title, *lines
+    return [page(f"/{n}/", *titled(n)) for n in range(100, 200)]
 
 
 def learnt(pages: list[LabelledPage]) -> Canonicalizer:
@@ -122,7 +117,7 @@ def tabs(heading: str, query: str = "") -> list[LabelledPage]:
 @pytest.mark.parametrize(("heading", "verdict"), [("Search in", Verdict.SILENT), ("Look into", Verdict.SAME)])
 def test_a_page_that_prints_a_value_that_the_other_url_lacks_is_silent(heading: str, verdict: Verdict):
     """The heading is systematic. If it names the tab, the value seems to choose what is shown."""
-    pages = [*tabs(heading), *(page(f"/{n}/", "Search in", "Look into", *_titled(n)) for n in range(100, 200))]
+    pages = [*tabs(heading), *(page(f"/{n}/", "Search in", "Look into", *titled(n)) for n in range(100, 200))]
     pairs = [(n, n + 1) for n in range(0, 2 * N, 2)]
     assert {*PageEvidence.of_pages(pages).judge(pairs, range(N))} == {verdict}
 
@@ -131,5 +126,5 @@ def test_a_page_that_prints_a_value_that_the_other_url_lacks_is_silent(heading: 
 def test_tabs_that_name_themselves_are_not_merged(query: str):
     """Of a wiki's media manager, only folders without files were crawled: nothing but the headings tells the tabs."""
     asked = tabs("Search in", query)
-    model = learnt([*asked, *(page(f"/{n}/", "Search in", *_titled(n)) for n in range(100, 200))])
+    model = learnt([*asked, *(page(f"/{n}/", "Search in", *titled(n)) for n in range(100, 200))])
     assert n_forms(model, asked) == 2 * N

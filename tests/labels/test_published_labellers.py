@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -12,8 +14,7 @@ from simhash import Simhash
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from dedup_crawler.errors import BadInputError
-from dedup_crawler.evidence.labelling import LABELLERS, labeller_of
+from dedup_crawler.evidence.labelling import labeller_of
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.lines import split_words
 from dedup_crawler.labels.published import (
@@ -25,7 +26,7 @@ from dedup_crawler.labels.published import (
     score_pairs,
 )
 from dedup_crawler.pages.records import LabelledPage
-from label_pages import LONG, SITE, TEXT, page, redirect
+from label_pages import SITE, page
 
 START = "http://site.example/"
 
@@ -139,17 +140,12 @@ def test_a_very_large_group_is_scored_in_parts(monkeypatch: pytest.MonkeyPatch) 
     assert (START + "p0", START + "p6") in in_parts
 
 
-def test_the_fingerprint_is_of_the_words() -> None:
-    """The package's fingerprint of the lower-cased words with their counts; fewer than 30 words have none."""
-    text = "Some words, and some MORE words. " * 5
-
-    assert fingerprint(text) == Simhash(Counter({"some": 10, "words": 10, "and": 5, "more": 5})).value
-    assert fingerprint("word " * 29) is None
-
-
 @given(st.lists(st.text(min_size=1), min_size=30, max_size=300))
 def test_fingerprints_are_those_of_the_package(texts: list[str]) -> None:
-    """Texts in any script, long words and repeated ones: the value that the package ``simhash`` computes."""
+    """
+    Texts in any script, long words and repeated ones: the value that the package ``simhash`` computes of the words in
+    lower case with their counts; fewer than 30 words have none.
+    """
     words = split_words(" ".join(texts * 2).lower())
     assert fingerprint(" ".join(texts * 2)) == (Simhash(words).value if len(words) >= 30 else None)
 
@@ -175,48 +171,39 @@ def random_pages(seed: int, n: int) -> list[LabelledPage]:
     return pages
 
 
+def connected(pages: list[LabelledPage], are_same: Callable[[LabelledPage, LabelledPage], bool]) -> list[int]:
+    """Number of the cluster of each page, if pairs connect pages."""
+    sets = DisjointSets(len(pages))
+    for (left, one), (right, other) in itertools.combinations(enumerate(pages), 2):
+        if are_same(one, other):
+            sets.join(left, right)
+    return sets.numbers()
+
+
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_cosine_is_the_capstones(seed: int) -> None:
     """The clusters are those that a vectoriser per pair connects, within the pages found on one page and that page."""
-    pages = random_pages(seed, 25)
-    sets = DisjointSets(len(pages))
-    for right, one in enumerate(pages):
-        for left, other in enumerate(pages[:right]):
-            if one.referrer == other.referrer or one.referrer == other.url or other.referrer == one.url:
-                counts = CountVectorizer().fit_transform([one.main_text, other.main_text])
-                if cosine_similarity(counts)[0, 1] >= 0.99:
-                    sets.join(left, right)
 
-    assert labeller_of("cosine")(lambda: pages).numbers() == sets.numbers()
+    def are_same(one: LabelledPage, other: LabelledPage) -> bool:
+        if other.referrer not in (one.referrer, one.url) and one.referrer != other.url:
+            return False
+        counts = CountVectorizer().fit_transform([one.main_text, other.main_text])
+        return bool(cosine_similarity(counts)[0, 1] >= 0.99)
+
+    pages = random_pages(seed, 25)
+    assert labeller_of("cosine")(lambda: pages).numbers() == connected(pages, are_same)
 
 
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_simhash_is_that_of_sigir_2017(seed: int) -> None:
     """The clusters are those that pairs of one title within three bits connect."""
+
+    def are_same(one: LabelledPage, other: LabelledPage) -> bool:
+        assert one.simhash is not None
+        assert other.simhash is not None
+        return one.title == other.title and (one.simhash ^ other.simhash).bit_count() <= 3
+
     pages = random_pages(seed, 40)
-    sets = DisjointSets(len(pages))
-    for right, one in enumerate(pages):
-        for left, other in enumerate(pages[:right]):
-            assert one.simhash is not None
-            assert other.simhash is not None
-            if one.title == other.title and (one.simhash ^ other.simhash).bit_count() <= 3:
-                sets.join(left, right)
-
-    assert labeller_of("simhash")(lambda: pages).numbers() == sets.numbers()
-
-
-@pytest.mark.parametrize("labeller", list(LABELLERS))
-def test_all_join_redirects(labeller: str) -> None:
-    """A redirect shows its target for every labeller; pages without text are alone."""
-    pages = [page("", ""), page("a", LONG), redirect("b", "a"), page("c", TEXT), page("d", "")]
-
-    assert labeller_of(labeller)(lambda: pages).numbers() == [0, 1, 1, 2, 3]
-    assert labeller_of(labeller)(list).numbers() == []
-
-
-def test_an_unknown_labeller() -> None:
-    """The error for an unknown labeller names it and the known ones."""
-    with pytest.raises(BadInputError, match="labeller = 'duster' is not known; choose one of default, cosine, simhash"):
-        labeller_of("duster")
+    assert labeller_of("simhash")(lambda: pages).numbers() == connected(pages, are_same)

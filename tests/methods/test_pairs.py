@@ -17,8 +17,7 @@ from dedup_crawler.methods.pairs.url_pairs import (
     stream_pairs,
 )
 from dedup_crawler.networks import pair_inference
-from dedup_crawler.networks.arrays import PADDING, UNKNOWN, Alphabet
-from dedup_crawler.networks.pair_inference import Committee
+from dedup_crawler.networks.pair_inference import PADDING, UNKNOWN, Alphabet, Committee
 from dedup_crawler.urls.templates import Templater, count_tokens
 from planted_site import HOST, session_ids
 from url_strategies import urls
@@ -70,28 +69,30 @@ def test_to_compare_no_score_is_needed(tmp_path):
 )
 def test_a_broken_file_names_file_line_and_what_is_expected(tmp_path, text, told):
     """Every mistake is one clear error."""
+    path = written(tmp_path, text)
     with pytest.raises(BadInputError, match=told) as caught:
-        read_pairs(written(tmp_path, text))
-
-    assert "pairs.csv" in str(caught.value)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    """A missing file: the error has its name."""
+        read_pairs(path)
+    assert str(path) in str(caught.value)
     with pytest.raises(BadInputError, match=r"nowhere\.csv"):
         read_pairs(tmp_path / "nowhere.csv")
 
 
+CRAWL = session_ids()
+
+
+def known(crawled):
+    return KnownUrls(crawled, crawled, Templater.learn(count_tokens(crawled), deep=True))
+
+
 def sampled(urls, clusters, referrers=None, seed=0, max_pairs=20_000):
-    known = KnownUrls(urls, urls, Templater.learn(count_tokens(urls), deep=True))
-    return sample_pairs(known, clusters, referrers or [None] * len(urls), seed=seed, max_pairs=max_pairs)
+    return sample_pairs(known(urls), clusters, referrers or [None] * len(urls), seed=seed, max_pairs=max_pairs)
 
 
 def test_labels_are_those_of_the_clusters():
-    """Every pair is labelled right, all pairs of small clusters are there, and negatives too."""
-    crawl = session_ids()
-    cluster = dict(zip(crawl.urls, crawl.clusters, strict=True))
-    pairs = sampled(crawl.urls, crawl.clusters)
+    """Every pair is labelled right, all pairs of small clusters are there, and negatives too; the seed decides."""
+    cluster = dict(zip(CRAWL.urls, CRAWL.clusters, strict=True))
+    pairs = sampled(CRAWL.urls, CRAWL.clusters)
+    assert pairs == sampled(CRAWL.urls, CRAWL.clusters) != sampled(CRAWL.urls, CRAWL.clusters, seed=1)
 
     assert all(pair.is_duplicate == (cluster[pair.left] == cluster[pair.right]) for pair in pairs)
     assert len({frozenset((pair.left, pair.right)) for pair in pairs if pair.is_duplicate}) == 180
@@ -116,14 +117,6 @@ def test_each_url_is_paired_with_the_page_that_links_it():
     assert {frozenset((f"{HOST}/", url)) for url in urls[1:]} <= {frozenset((pair.left, pair.right)) for pair in pairs}
 
 
-def test_the_seed_decides():
-    """Same seed, same pairs in the same order; another seed, others."""
-    crawl = session_ids()
-
-    assert sampled(crawl.urls, crawl.clusters) == sampled(crawl.urls, crawl.clusters)
-    assert sampled(crawl.urls, crawl.clusters) != sampled(crawl.urls, crawl.clusters, seed=1)
-
-
 def test_a_page_with_30_000_urls_costs_seconds():
     """Of 450 million pairs a bounded sample is drawn, at a cost that grows with the URLs."""
     urls = [f"{HOST}/trap?a={i}" for i in range(30_000)]
@@ -132,13 +125,6 @@ def test_a_page_with_30_000_urls_costs_seconds():
         pairs = sample_pairs(known, [0] * len(urls), [None] * len(urls), seed=0, max_pairs=500)
 
     assert 0 < len(pairs) <= 500
-
-
-CRAWL = session_ids()
-
-
-def known(crawled):
-    return KnownUrls(crawled, crawled, Templater.learn(count_tokens(crawled), deep=True))
 
 
 KNOWN = known(CRAWL.urls)
@@ -177,25 +163,22 @@ def test_any_string_has_few_candidates_and_never_itself(url):
     assert url not in {KNOWN.urls[number] for number in found}
 
 
-def test_the_faulty_count_mixes_three_things_up():
-    """The first character, an unknown one and the padding are all 0, as the capstone had it."""
-    rows = Alphabet.of(["abc"], 10, is_faulty=True).rows(["ab", "zb", "abc"])
+@pytest.mark.parametrize(
+    ("is_faulty", "rows"),
+    [
+        (True, [[0, 1, 0], [0, 1, 0], [0, 1, 2]]),
+        (False, [[2, 3, PADDING], [UNKNOWN, 3, PADDING], [2, 3, 4]]),
+    ],
+)
+def test_symbols_are_numbered(is_faulty, rows):
+    """In the capstone's faulty count the first character, an unknown one and the padding are all 0; here they differ.
 
-    assert rows.tolist() == [[0, 1, 0], [0, 1, 0], [0, 1, 2]]
+    A URL longer than all seen ones loses its middle.
+    """
+    alphabet = Alphabet.of(["abc"], 10, is_faulty=is_faulty)
 
-
-def test_the_cured_count_keeps_them_apart():
-    """Padding is 0, unknown is 1, and each seen character has its own number."""
-    rows = Alphabet.of(["abc"], 10).rows(["ab", "zb", "abc"])
-
-    assert rows.tolist() == [[2, 3, PADDING], [UNKNOWN, 3, PADDING], [2, 3, 4]]
-
-
-def test_what_is_too_long_loses_its_middle():
-    """A URL longer than all seen ones is no error."""
-    alphabet = Alphabet.of(["abcd"], 10)
-
-    assert alphabet.rows(["abxyzcd"]).tolist() == alphabet.rows(["abcd"]).tolist()
+    assert alphabet.rows(["ab", "zb", "abc"]).tolist() == rows
+    assert alphabet.rows(["abxyzc"]).tolist() == rows[2:]
 
 
 class CountingNetwork:

@@ -35,13 +35,6 @@ def test_a_new_function_token_in_the_place_of_a_slug_is_not_a_slug(questions):
     assert "several pages share this value" in questions.explain(f"{HOST}/questions/905/history").reason
 
 
-def test_without_the_guard_it_is_lost():
-    """Without the guard, those pages all get the question's form."""
-    unguarded = fit(slugs(), value_guard=False)
-
-    assert unguarded.canonicalize(f"{HOST}/questions/905/history") == f"{HOST}/questions/905"
-
-
 def test_a_template_never_met_is_left_alone(questions):
     """Unknown templates keep their own form, though they contain known tokens."""
     for path in ("/questions/777/slug/answers", "/questions", "/tagged/x/questions/777"):
@@ -57,11 +50,12 @@ def test_too_few_merge_groups_are_no_evidence():
     assert "evidence is too weak" in model.explain(f"{HOST}/questions/110/some-slug").reason
 
 
-def test_the_gate_can_be_opened():
-    """With the gate off the network is believed."""
-    model = fit(slugs(n_pages=25), judged_gate=False)
+def test_without_safeguards_the_network_is_believed():
+    """With the gate off 25 questions are enough; without the guard their histories are lost."""
+    model = fit(slugs(n_pages=25), judged_gate=False, value_guard=False)
 
-    assert model.canonicalize(f"{HOST}/questions/110/some-slug") == f"{HOST}/questions/110"
+    forms = [model.canonicalize(f"{HOST}/questions/110/{name}") for name in ("some-slug", "history")]
+    assert forms == [f"{HOST}/questions/110"] * 2
 
 
 def test_shuffled_clusters_teach_nothing():

@@ -1,17 +1,15 @@
 """Our own method as a whole: what it learns, explains, saves and refuses."""
 
-import json
 import random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.errors import BadInputError, DamagedModelError, NotFittedError
+from dedup_crawler.errors import BadInputError, NotFittedError
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.evaluation.simulated_crawl import crawl_on, replay
 from dedup_crawler.methods import Referrer, load_model, make_method
-from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.urls.normal import normal_form
 from planted_forum import HOST, LinkedCrawl, forum
@@ -81,12 +79,10 @@ def test_a_link_that_shows_its_own_page(posts):
 
 def test_a_link_on_a_page_of_another_host(posts):
     """A referrer on another host has no effect, even with the shape of a topic: rules never cross hosts."""
-    topic = "http://other.example/topic/7777"
-    post = f"{HOST}/post/123456"
+    post, topic = f"{HOST}/post/123456", Referrer("http://other.example/topic/7777", "http://other.example/topic/7777")
 
-    assert posts.canonicalize(post, Referrer(topic, topic)) == post
-    assert posts.fired(post, Referrer(topic, topic)) == ()
-    assert posts.explain(post, Referrer(topic, topic)).form == post
+    assert (posts.canonicalize(post, topic), posts.fired(post, topic)) == (post, ())
+    assert posts.explain(post, topic).form == post
 
 
 def test_referrers_need_not_be_in_normal_form():
@@ -201,46 +197,10 @@ def test_a_saved_model_says_the_same(name, request, tmp_path):
         assert loaded.explain(url, on_topic) == method.explain(url, on_topic)
 
 
-@pytest.mark.parametrize("file", ["links.json", "rules.json"])
-@pytest.mark.parametrize("damage", ["missing", "altered"])
-def test_a_damaged_folder_is_one_clear_line(sessions, tmp_path, file, damage):
-    """The file is named."""
-    folder = sessions.save(tmp_path / "model")
-    if damage == "missing":
-        (folder / file).unlink()
-    else:
-        (folder / file).write_text("[]")
-
-    with pytest.raises(DamagedModelError, match=file) as error:
-        load_model(folder)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("file", "contents"),
-    [
-        ("links.json", {}),
-        ("links.json", []),
-        ("links.json", None),
-        ("links.json", {"forum.example": {}}),
-        ("links.json", {"forum.example": []}),
-        ("links.json", {"other.example": {}}),
-        ("rules.json", {}),
-        ("rules.json", [{"host": "forum.example", "transformation": {"query[a]": "dropp"}}]),
-    ],
-)
-def test_files_that_say_something_else_are_damaged_too(sessions, tmp_path, file, contents):
-    """Even with right digests it is found when the model is loaded, not during a crawl."""
-    description = json.loads((sessions.save(tmp_path / "model") / "model.json").read_text())
-    tables = {**sessions._tables(), file: contents}
-
-    with pytest.raises(DamagedModelError, match=r"Train again\.") as error:
-        Verified.from_files(description, ModelFiles(tables))
-    assert "\n" not in str(error.value)
-
-
-def test_an_unknown_risk():
-    """The error names the value and those that are known."""
+def test_an_unknown_risk_and_a_question_before_fitting():
+    """The error names the value and those that are known, or the way out."""
+    with pytest.raises(NotFittedError, match="call fit"):
+        Verified().explain(f"{HOST}/post/7", Referrer(f"{HOST}/topic/1", f"{HOST}/topic/1"))
     with pytest.raises(BadInputError, match=r"risk = 'bold' is not known; choose one of safe, balanced, eager\."):
         Verified(risk="bold").fit([f"{HOST}/"], [0])
 
@@ -293,9 +253,9 @@ def new_templates(seed, name, n_questions=600):
     return replay(forms, pages[n:]), [url for url, page in zip(urls[n:], pages[n:], strict=True) if page not in kept]
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_templates_that_appear_after_training(seed):
-    """It saves fetches, and leaves untested sections and new keys alone.
+@pytest.mark.parametrize(("seed", "most_lost"), [(0, 2), (1, 20)])
+def test_templates_that_appear_after_training(seed, most_lost):
+    """It saves fetches, and leaves untested sections and new keys alone: ``/questions/17/history`` is no title.
 
     Losses are only at the place of a title of the same question.
     """
@@ -303,12 +263,8 @@ def test_templates_that_appear_after_training(seed):
 
     assert outcome.f1 > new_templates(seed, "keep-all")[0].f1 + 0.02
     assert outcome.saved > 0.9
+    assert outcome.n_lost <= most_lost
     assert {url.split("/")[3] for url in lost} <= {"questions", "q"}
-
-
-def test_templates_that_appear_after_training_lose_nothing():
-    """``/questions/17/history`` is new, and no title of question 17."""
-    assert new_templates(0, "verified")[0].n_lost <= 2
 
 
 def test_names_that_many_users_share_do_not_make_titles_common():
@@ -328,22 +284,12 @@ def test_a_recorded_site_loses_hardly_anything(site, saved):
     numbers = {page: number for number, page in enumerate(dict.fromkeys(pages))}
     n = round(0.75 * len(urls))
     method = Verified().fit(urls[:n], [numbers[page] for page in pages[:n]])
-    outcome = replay(
-        method.canonicalize_many(urls[n:]),
-        pages[n:],
-        seen_forms=set(method.canonicalize_many(urls[:n])),
-        seen_clusters=set(pages[:n]),
-    )
+    no_links = [None] * (len(urls) - n)
+    outcome = crawl_on(method, urls[n:], no_links, pages[n:], crawled_urls=urls[:n], crawled_clusters=set(pages[:n]))
 
     assert outcome.n_lost <= 0.003 * outcome.n_needed
     assert outcome.saved >= saved
     assert method.quality_["coverage_rules"] == method.quality_["referrer_rules"] == 0
-
-
-def test_explaining_before_fitting():
-    """The error has the way out, with a referrer too."""
-    with pytest.raises(NotFittedError, match="call fit"):
-        Verified().explain(f"{HOST}/post/7", Referrer(f"{HOST}/topic/1", f"{HOST}/topic/1"))
 
 
 def test_the_explanation_is_that_of_the_form():

@@ -11,13 +11,13 @@ from pathlib import Path
 from urllib.parse import quote_plus
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import URL
 
 import dedup_crawler
-from dedup_crawler.cli import main
+from command_line import run
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.wrapped import with_static_files
 from dedup_crawler.pages.database import shown_location, without_secrets
@@ -30,7 +30,7 @@ RULES = [{"order": 1, "processor": "queryRemoval", "urlPattern": {"include": ["a
 
 
 def doctor(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["doctor", *map(str, arguments)])
+    return run("doctor", *arguments)
 
 
 def test_it_names_what_is_installed() -> None:
@@ -104,7 +104,7 @@ def test_what_cannot_work_is_a_problem_and_status_1(tmp_path: Path) -> None:
 def test_no_password_is_printed(location: str, as_json: list[str]) -> None:
     """At any place of a database URL, readable or not; nor in the errors of other commands."""
     told = doctor("--db", location, *as_json)
-    failed = CliRunner().invoke(main, ["label", "--db", location])
+    failed = run("label", "--db", location)
 
     assert (told.exit_code, failed.exit_code) == (1, 1)
     assert "Traceback" not in failed.output

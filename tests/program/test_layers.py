@@ -63,7 +63,7 @@ def test_every_import_points_down():
 
 def test_methods_do_not_know_each_other():
     """A method imports the shared modules, never another method; the registry imports all methods."""
-    methods = {("methods", *place.split(".")[:-1]) for place in _CLASSES.values()}
+    methods = {("methods", *place.partition(":")[0].split(".")) for place in _CLASSES.values()}
     for path, here, there in own_imports():
         if here[0] == "methods" and here[-1] not in ("registry", "__init__") and here != there:
             assert there not in methods, f"{path} imports its sibling {there[-1]!r}"

@@ -4,10 +4,9 @@ import json
 from itertools import pairwise
 
 import pytest
-from click.testing import CliRunner
 
 from chromium import opened, require_chromium
-from dedup_crawler.cli import main
+from command_line import run
 from dedup_crawler.report.page import SECTIONS
 from live_site import Site, crawl_content
 
@@ -43,8 +42,8 @@ def site():
         yield running
 
 
-def run(*arguments):
-    result = CliRunner().invoke(main, list(map(str, arguments)))
+def done(*arguments):
+    result = run(*arguments)
     assert result.exit_code == 0, result.output
     return result.stdout
 
@@ -55,15 +54,15 @@ def report(site, tmp_path_factory):
     folder = tmp_path_factory.mktemp("crawl")
     database, model = folder / "crawl.db", folder / "model"
     assert crawl_content(f"{site.url}/", database).status == 0
-    run("label", "--db", database)
-    run("train", "verified", "--db", database, "--model", model)
-    run("train", "random-forest", "--db", database, "--model", folder / "forest")
-    comparison = run("evaluate", "--db", database, "--method", "keep-all", "--method", "verified", "--json")
+    done("label", "--db", database)
+    done("train", "verified", "--db", database, "--model", model)
+    done("train", "random-forest", "--db", database, "--model", folder / "forest")
+    comparison = done("evaluate", "--db", database, "--method", "keep-all", "--method", "verified", "--json")
     (folder / "comparison.json").write_text(comparison)
     settings = {"DEDUP_MODEL": model, "DEDUP_DROPPED": folder / "drops.jsonl"}
     assert crawl_content(f"{site.url}/", folder / "filtered.db", **settings).status == 0
     given = ("--db", database, "--model", model, "--model", folder / "forest", "--dropped", folder / "drops.jsonl")
-    run("report", *given, "--comparison", folder / "comparison.json", "--output", folder / "report.html")
+    done("report", *given, "--comparison", folder / "comparison.json", "--output", folder / "report.html")
     return folder / "report.html"
 
 

@@ -13,8 +13,8 @@ from dedup_crawler.report.crawl_facts import (
     crawl_facts,
     examples_of,
     first_shown,
+    leave_most,
     pattern_tree,
-    shown_patterns,
     tokens_of,
 )
 from dedup_crawler.urls.templates import Templater
@@ -34,10 +34,10 @@ def tree_of(pages):
     return pattern_tree(pages, cluster, templater)
 
 
-def branches(shown):
-    yield shown
-    for child in shown.children:
-        yield from branches(child)
+def shown_tree_of(pages):
+    root = tree_of(pages)
+    leave_most(root)
+    return root
 
 
 def nodes(pattern):
@@ -52,8 +52,7 @@ PAGES = [facts(url, page) for url, page in zip(CRAWL.urls, CRAWL.clusters, stric
 
 def test_the_waste_is_where_it_was_planted():
     """Two of three topic visits are repeats, no member visit is; the session id is in its pattern."""
-    shown = shown_patterns(tree_of(PAGES))
-    by_label = {branch.pattern.label: branch.pattern for branch in branches(shown)}
+    by_label = {node.label: node for node in nodes(shown_tree_of(PAGES))}
 
     assert (by_label[HOST].n_urls, by_label[HOST].n_repeats) == (240, 120)
     assert by_label["/topic.php"].n_repeats == 120
@@ -64,7 +63,7 @@ def test_the_waste_is_where_it_was_planted():
 
 def test_an_example_names_a_repeat_and_what_had_shown_the_page():
     """The URL shows a page that an earlier URL showed."""
-    examples = list(examples_of(shown_patterns(tree_of(PAGES))))
+    examples = list(examples_of(shown_tree_of(PAGES)))
     first = first_shown(PAGES, cluster, {page for _, page in examples})
     place = {each.url: number for number, each in enumerate(PAGES)}
 
@@ -88,20 +87,20 @@ URLS = st.lists(
 
 @given(URLS)
 def test_a_branch_is_the_sum_of_what_is_below_it(visits):
-    """Law: URLs and repeats of a branch are its own plus those of its children; the root has all."""
+    """Law: URLs and repeats of a branch are its own plus those of its children; the root has all with a cluster."""
     pages = [facts(f"{host}/{'/'.join(parts)}{query}", page) for host, parts, query, page in visits]
-    root = tree_of(pages)
+    root = tree_of([*pages, facts(f"{HOST}/unlabelled", None)])
 
     assert root.n_urls == len(pages)
     assert root.n_repeats == len(pages) - len({each.cluster for each in pages})
     for node in nodes(root):
         assert node.n_urls == node.n_own + sum(child.n_urls for child in node.children.values())
         assert sum(child.n_repeats for child in node.children.values()) <= node.n_repeats <= node.n_urls
-    shown = shown_patterns(root)
-    for branch in branches(shown):
-        kept = sum(child.pattern.n_urls for child in branch.children)
-        assert branch.pattern.n_own + kept + branch.n_hidden_urls == branch.pattern.n_urls
-        assert branch.n_hidden_repeats >= 0
+    leave_most(root)
+    for node in nodes(root):
+        kept = sum(child.n_urls for child in node.children.values())
+        assert node.n_own + kept + node.n_hidden_urls == node.n_urls
+        assert node.n_hidden_repeats >= 0
 
 
 def test_a_site_of_a_thousand_patterns_is_shown_in_part():
@@ -115,16 +114,16 @@ def test_a_site_of_a_thousand_patterns_is_shown_in_part():
     ]
     templater = Templater([HOST, *(f"section{i}x" for i in range(40)), *(f"kind{i}y" for i in range(40))], deep=True)
     root = pattern_tree(pages, cluster, templater)
-    shown = shown_patterns(root)
-    every = list(branches(shown))[1:]
+    leave_most(root)
+    every = list(nodes(root))[1:]
 
     assert len(every) <= MAX_SHOWN
-    assert all(len(branch.children) <= MAX_CHILDREN for branch in every)
-    assert all(len(branch.pattern.examples) <= N_EXAMPLES for branch in every)
-    for branch in every:
-        repeats = [child.pattern.n_repeats for child in branch.children]
+    for node in every:
+        repeats = [child.n_repeats for child in node.children.values()]
         assert repeats == sorted(repeats, reverse=True)
-    assert sum(branch.n_hidden_urls for branch in every) > 0
+        assert len(node.children) <= MAX_CHILDREN
+        assert len(node.examples) <= N_EXAMPLES
+    assert sum(node.n_hidden_urls for node in every) > 0
 
 
 def test_paths_of_any_depth_do_not_grow_the_tree():
@@ -132,25 +131,20 @@ def test_paths_of_any_depth_do_not_grow_the_tree():
     deep = "/".join(f"f{i}" for i in range(200))
     root = tree_of([facts(f"{HOST}/{deep}/{n}", 0) for n in range(20)])
 
-    assert max(map(len, branches_paths(root))) <= 12
+    assert max(depths(root)) <= 12
 
 
-def branches_paths(node, path=()):
-    yield path
+def depths(node, depth=0):
+    yield depth
     for child in node.children.values():
-        yield from branches_paths(child, (*path, child))
+        yield from depths(child, depth + 1)
 
 
 def test_very_many_hosts_share_a_branch():
     """Hosts with few URLs share a branch."""
-    root = tree_of([facts(f"http://host{n}.example/x", n) for n in range(3000)])
+    root = shown_tree_of([facts(f"http://host{n}.example/x", n) for n in range(3000)])
 
-    assert [child.label for child in shown_patterns(root).pattern.children.values()] == ["(hosts with few URLs)/x"]
-
-
-def test_what_nobody_knows_is_left_out():
-    """A URL without a cluster is in no branch."""
-    assert tree_of([facts(f"{HOST}/a", None), facts(f"{HOST}/b", 1)]).n_urls == 1
+    assert [child.label for child in root.children.values()] == ["(hosts with few URLs)/x"]
 
 
 def test_the_site_at_a_glance_counts_what_the_crawl_holds():

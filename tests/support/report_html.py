@@ -7,27 +7,9 @@ from pathlib import Path
 
 TAGS = frozenset(
     {"html", "head", "meta", "title", "style", "body", "header", "nav", "main", "section", "article", "footer"}
-    | {
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "p",
-        "br",
-        "div",
-        "span",
-        "small",
-        "strong",
-        "bdi",
-        "a",
-        "ul",
-        "ol",
-        "li",
-        "dl",
-        "dt",
-        "dd",
-    }
-    | {"figure", "img", "figcaption", "svg", "rect", "details", "summary", "table", "thead", "tbody", "tr", "th", "td"}
+    | {"h1", "h2", "h3", "h4", "p", "br", "div", "span", "small", "strong", "bdi", "a", "ul", "ol", "li"}
+    | {"dl", "dt", "dd", "figure", "img", "figcaption", "svg", "rect", "details", "summary"}
+    | {"table", "thead", "tbody", "tr", "th", "td"}
 )
 """All tags that the template writes: no script, form, frame or object."""
 ATTRIBUTES = frozenset(

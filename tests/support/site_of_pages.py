@@ -2,6 +2,7 @@
 
 import random
 
+from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.pages.records import LabelledPage
 
 HOST = "https://blog.example"
@@ -24,6 +25,18 @@ def article(n, *more):
     """Return the article with number *n*: three lines of its own."""
     own = [words(30, f"{n} {line}") for line in range(3)]
     return f"Article {words(3, n)}", [*own, *more]
+
+
+def titled(n):
+    """Return the title of an article, and its lines."""
+    title, lines = article(n)
+    return title, *lines
+
+
+def fetched(path, title, *lines):
+    """Return the answer with an article as HTML, without the frame of the site."""
+    body = f"<html><title>{title}</title><body>{''.join(f'<p>{line}</p>' for line in lines)}</body></html>"
+    return FetchedPage.of(f"{HOST}{path}", f"{HOST}{path}", "text/html", body.encode())
 
 
 def blog(n=60):

@@ -6,8 +6,9 @@ The course (``training.json``) is for ``dedup-crawler report``; no answer of a m
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
 from typing import Any, NamedTuple, TypedDict
 
 from dedup_crawler.json_values import JsonValue
@@ -133,6 +134,10 @@ class HeldOut:
         return self.same_said_same + self.different_said_same + self.different_said_different + self.same_said_different
 
 
+_COUNTS = tuple(field.name for field in fields(HeldOut) if "_said_" in field.name)
+_BIN_KEYS = ("pairs", "same", "mean_probability")
+
+
 @dataclass(frozen=True)
 class TrainingHistory:
     """Curves of a training, and answers about held-out pairs."""
@@ -151,18 +156,16 @@ def curve(network: str, value: str, points: Sequence[tuple[int, float]]) -> Curv
 def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold: float) -> HeldOut:
     """Count the answers (0-1) about pairs that show the same page or two pages."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(_N_BINS)]
-    counts = {(called, same): 0 for called in (False, True) for same in (False, True)}
+    counts = Counter[str]()
     for probability, same in zip(probabilities, is_same, strict=True):
-        counts[probability >= threshold, bool(same)] += 1
-        bins[min(_N_BINS - 1, int(probability * _N_BINS))].append((probability, same))
+        said = "same" if probability >= threshold else "different"
+        counts[f"{'same' if same else 'different'}_said_{said}"] += 1
+        bins[min(_N_BINS - 1, int(probability * _N_BINS))].append((probability, bool(same)))
     return HeldOut(
         threshold=threshold,
-        same_said_same=counts[True, True],
-        different_said_same=counts[True, False],
-        different_said_different=counts[False, False],
-        same_said_different=counts[False, True],
+        **{name: counts[name] for name in _COUNTS},
         bins=tuple(
-            Bin(len(found), sum(bool(same) for _, same in found), round(sum(p for p, _ in found) / len(found), _DIGITS))
+            Bin(len(found), sum(same for _, same in found), round(sum(p for p, _ in found) / len(found), _DIGITS))
             for found in bins
             if found
         ),
@@ -171,24 +174,17 @@ def held_out(probabilities: Sequence[float], is_same: Sequence[bool], threshold:
 
 def history_to_json(history: TrainingHistory) -> dict[str, Any]:
     """Return a history as JSON values."""
-    value: dict[str, Any] = {
-        "curves": [
-            {"network": each.network, "value": each.value, "points": [list(point) for point in each.points]}
-            for each in history.curves
-        ]
-    }
-    if history.held_out is not None:
-        judged = history.held_out
-        bins = [
-            {"pairs": each.n_pairs, "same": each.n_same, "mean_probability": each.mean_probability}
-            for each in judged.bins
-        ]
+    value: dict[str, Any] = {"curves": [asdict(each) for each in history.curves]}
+    if (judged := history.held_out) is not None:
+        bins = [dict(zip(_BIN_KEYS, astuple(each), strict=True)) for each in judged.bins]
         value["held_out"] = {**asdict(judged), "bins": bins}
     return value
 
 
-def history_from_json(value: JsonValue) -> TrainingHistory:
-    """Read the result of :func:`history_to_json`; BadInputError if *value* is not one."""
+def history_from_json(value: JsonValue | None) -> TrainingHistory:
+    """Read the result of :func:`history_to_json`, or of nothing; BadInputError if *value* is anything else."""
+    if value is None:
+        return TrainingHistory()
     curves = tuple(
         Curve(
             each["network"].text()[:100],
@@ -205,8 +201,7 @@ def _held_out(value: JsonValue) -> HeldOut:
         Bin(each["pairs"].count(), each["same"].count(), each["mean_probability"].number())
         for each in value["bins"].values(_N_BINS)
     ]
-    names = (field.name for field in fields(HeldOut) if "_said_" in field.name)
-    return HeldOut(value["threshold"].number(), **{name: value[name].count() for name in names}, bins=tuple(bins))
+    return HeldOut(value["threshold"].number(), **{name: value[name].count() for name in _COUNTS}, bins=tuple(bins))
 
 
 def _point(value: JsonValue) -> tuple[int, float]:

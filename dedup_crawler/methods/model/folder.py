@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,22 +28,26 @@ MIN_PAGES = 50
 """Least number of pages that a host needs for its own model; with fewer no rule has enough evidence."""
 is_plain_host = re.compile(r"(?:[a-z0-9_][a-z0-9._\-]*|\[[0-9a-f:]+\])(?::[0-9]+)?").fullmatch
 """Hosts come from strangers and become names of folders: matches those that may."""
-_WEIGHTS = "weights.safetensors"
+WEIGHTS = "weights.safetensors"
+"""File with the weights of a network."""
 _WAY_OUT = "Train again with `dedup-crawler train`, or restore the folder."
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Content of a model: tables (file name -> JSON value) and the weights of its network, as bytes."""
+    """Content of a model: file name -> JSON value, or the bytes of :data:`WEIGHTS`."""
 
-    tables: Mapping[str, Any] = field(default_factory=dict)
-    weights: bytes = b""
+    tables: Mapping[str, Any]
 
     def table(self, name: str) -> JsonValue:
         """Content of the file *name*; BadInputError if there is no such file."""
         if name not in self.tables:
             raise BadInputError(f"the model lacks {name}.")
         return JsonValue(self.tables[name], name)
+
+    def table_if_any(self, name: str) -> JsonValue | None:
+        """Content of the file *name*; None if there is no such file."""
+        return self.table(name) if name in self.tables else None
 
 
 def folder_name(host: str) -> str:
@@ -62,8 +65,7 @@ def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles)
     BadInputError if *folder* holds anything but a model. ModelError if it cannot be written; the old model stays.
     """
     check_place(folder)
-    contents = _contents(files)
-    manifest = _manifest(description, contents)
+    manifest, contents = _packed(description, files)
     with _writing(folder):
         new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
@@ -103,58 +105,47 @@ def _writing(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def method_of(folder: Path) -> str:
-    """Name of the method of a model folder."""
-    return str(_read_manifest(folder)["method"])
-
-
 def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
     """Digest of a model folder with these contents."""
-    return str(_manifest(description, _contents(files))["digest"])
+    return str(_packed(description, files)[0]["digest"])
 
 
-def read_model(folder: Path, method: str) -> tuple[dict[str, Any], ModelFiles]:
+def _packed(description: Mapping[str, Any], files: ModelFiles) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The description with the digests of all files, and file name -> bytes."""
+    tables = files.tables.items()
+    contents = {name: table if isinstance(table, bytes) else _json_bytes(table) for name, table in tables}
+    manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
+    return {**manifest, "digest": _sha256(_json_bytes(manifest))}, contents
+
+
+def read_model(folder: Path) -> tuple[dict[str, Any], ModelFiles]:
     """Description and verified contents of a model folder.
 
-    DamagedModelError if a file is missing, altered or unreadable. ModelError if the folder was written in
-    another format. ModelError if it holds a model of another method than *method*.
+    DamagedModelError if a file is missing, altered or unreadable. ModelError if there is no folder, or it was written
+    in another format.
     """
-    manifest = _read_manifest(folder)
-    if manifest["method"] != method:
-        raise ModelError(f"{folder} holds a {manifest['method']} model, not {method}.")
-    tables: dict[str, Any] = {}
-    weights = b""
-    for name, digest in manifest["files"].items():
-        data = _verified(folder, name, digest)
-        if name == _WEIGHTS:
-            weights = data
-        else:
-            tables[name] = _json_of(data, folder / name).raw
-    return manifest, ModelFiles(tables, weights)
-
-
-def _contents(files: ModelFiles) -> dict[str, bytes]:
-    """File name -> bytes."""
-    contents = {name: _json_bytes(table) for name, table in files.tables.items()}
-    return {**contents, _WEIGHTS: files.weights} if files.weights else contents
-
-
-def _manifest(description: Mapping[str, Any], contents: Mapping[str, bytes]) -> dict[str, Any]:
-    manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
-    return {**manifest, "digest": _sha256(_json_bytes(manifest))}
+    if not folder.exists():
+        raise ModelError(f"no model at {folder}: train one with `dedup-crawler train METHOD --model {folder}`.")
+    try:
+        manifest = _read_manifest(folder)
+        contents = {name: _verified(folder, name, digest) for name, digest in manifest["files"].items()}
+        tables = {
+            name: data if name == WEIGHTS else read_json(data, str(folder / name)).raw
+            for name, data in contents.items()
+        }
+    except BadInputError as error:
+        raise DamagedModelError(f"{error} {_WAY_OUT}") from error
+    return manifest, ModelFiles(tables)
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    if not folder.exists():
-        raise ModelError(f"no model at {folder}: train one with `dedup-crawler train METHOD --model {folder}`.")
     path = folder / DESCRIPTION
     try:
-        data = path.read_bytes()
+        manifest = read_json(path.read_bytes(), str(path)).raw
     except OSError as error:
-        raise DamagedModelError(f"{path} cannot be read ({type(error).__name__}). {_WAY_OUT}") from error
-    manifest = _json_of(data, path).raw
+        raise BadInputError(f"{path} cannot be read ({type(error).__name__}).") from error
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
-        raise DamagedModelError(f"{path} is not a model description. {_WAY_OUT}")
+        raise BadInputError(f"{path} is not a model description.")
     if manifest["format"] != FORMAT:
         raise ModelError(
             f"{folder} was written in format {manifest['format']}; this version reads format {FORMAT}. "
@@ -162,11 +153,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         )
     digest = manifest.pop("digest", None)
     if digest != _sha256(_json_bytes(manifest)):
-        raise DamagedModelError(f"{path} was altered: its digest does not match. {_WAY_OUT}")
-    try:
-        _check_manifest(JsonValue(manifest, str(path)))
-    except BadInputError as error:
-        raise DamagedModelError(f"{error} {_WAY_OUT}") from None
+        raise BadInputError(f"{path} was altered: its digest does not match.")
+    _check_manifest(JsonValue(manifest, str(path)))
     return {**manifest, "digest": digest}
 
 
@@ -185,13 +173,13 @@ def _check_manifest(manifest: JsonValue) -> None:
 
 def _verified(folder: Path, name: str, digest: str) -> bytes:
     if Path(name).name != name or not name.isprintable():
-        raise DamagedModelError(f"{folder / DESCRIPTION} names a file outside its folder: {name!r}. {_WAY_OUT}")
+        raise BadInputError(f"{folder / DESCRIPTION} names a file outside its folder: {name!r}.")
     try:
         data = (folder / name).read_bytes()
     except OSError as error:
-        raise DamagedModelError(f"{folder} lacks {name}. {_WAY_OUT}") from error
+        raise BadInputError(f"{folder} lacks {name}.") from error
     if _sha256(data) != digest:
-        raise DamagedModelError(f"{folder / name} was altered: its digest does not match. {_WAY_OUT}")
+        raise BadInputError(f"{folder / name} was altered: its digest does not match.")
     return data
 
 
@@ -210,29 +198,12 @@ def _replace(folder: Path, new: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _json_of(data: bytes, path: Path) -> JsonValue:
-    try:
-        return read_json(data, str(path))
-    except BadInputError as error:
-        raise DamagedModelError(f"{error} {_WAY_OUT}") from None
-
-
 def _json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=True) + "\n").encode("ascii")
 
 
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def n_parameters(data: bytes) -> int:
-    """Count the parameters of a network, from the header of its weights in the safetensors format."""
-    header = data[8 : 8 + min(int.from_bytes(data[:8], "little"), len(data))]
-    try:
-        entries = read_json(header, _WEIGHTS).table()
-        return sum(math.prod(entry["shape"].integers()) for name, entry in entries.items() if name != "__metadata__")
-    except BadInputError as error:
-        raise DamagedModelError(f"{error} Train again.") from None
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -1,19 +1,20 @@
-"""Training data of a method, read from a page store."""
+"""Training data of a method, and how it is read from a page store."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.evidence.comparing import PageEvidence
-from dedup_crawler.labels.main_text import stored_links
 from dedup_crawler.methods.model.folder import folder_name
-from dedup_crawler.pages.records import LabelledPage
-from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import host_of, normal_form
+
+if TYPE_CHECKING:
+    from dedup_crawler.evidence.comparing import PageEvidence
+    from dedup_crawler.pages.records import LabelledPage
+    from dedup_crawler.pages.store import PageStore
 
 
 class TrainingData(NamedTuple):
@@ -53,6 +54,10 @@ def training_data(store: PageStore) -> TrainingData:
 
     BadInputError if there are no pages, or pages without a cluster.
     """
+    # a crawl that only applies a model does not compare pages
+    from dedup_crawler.evidence.comparing import PageEvidence
+    from dedup_crawler.labels.main_text import stored_links
+
     pages = list(store.labelled_pages())
     n_unlabelled = sum(page.cluster is None for page in pages)
     if not pages:
@@ -60,9 +65,8 @@ def training_data(store: PageStore) -> TrainingData:
     if n_unlabelled:
         raise BadInputError(f"{n_unlabelled} of {len(pages)} pages have no cluster: run `dedup-crawler label` first.")
     clusters = [page.cluster for page in pages if page.cluster is not None]
-    return TrainingData.of_pages(
-        pages, clusters, PageEvidence.of_pages(pages, store.rotating_text(), stored_links(store))
-    )
+    evidence = PageEvidence.of_pages(pages, store.rotating_text(), stored_links(store))
+    return TrainingData.of_pages(pages, clusters, evidence)
 
 
 def default_model_folder(urls: Sequence[str]) -> Path:

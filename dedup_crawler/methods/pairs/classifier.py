@@ -23,6 +23,7 @@ from dedup_crawler.methods.model.explanations import (
     history_to_json,
 )
 from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.methods.pairs.url_pairs import KnownUrls, UrlPair, check_kinds, sample_pairs
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.templates import Templater, count_tokens
@@ -55,20 +56,21 @@ class PairClassifier(Canonicalizer):
         self._check_options()
         pairs = [UrlPair(normal_form(pair.left), normal_form(pair.right), pair.is_duplicate) for pair in pairs]
         urls = list(dict.fromkeys(url for pair in pairs for url in pair[:2]))
-        clusters = _joined(urls, pairs)
-        self._remember(urls, clusters, None)
-        self.data_digest_ = training_digest((left, right, f"{is_same:d}") for left, right, is_same in pairs)
+        places = {url: i for i, url in enumerate(urls)}
+        sets = DisjointSets(len(urls))  # a chain of duplicate pairs is one page
+        for pair in pairs:
+            if pair.is_duplicate:
+                sets.join(places[pair.left], places[pair.right])
+        clusters = sets.numbers()
+        digest = training_digest((left, right, f"{is_same:d}") for left, right, is_same in pairs)
+        self._remember(urls, clusters, digest)
         self._know(urls, clusters)
         self._learn(pairs, _RECALL_FOR_PAIRS)
         self.quality_ = self._quality()
         return self
 
-    def duplicate_probability(self, left: str, right: str) -> float:
-        """Probability (0-1) that two URLs show the same page: 1 for equal normal forms, 0 if a host is unknown."""
-        return self.duplicate_probabilities([(left, right)])[0]
-
     def duplicate_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Probabilities of many pairs, in order."""
+        """Probabilities (0-1) that two URLs show the same page: 1 for equal normal forms, 0 if a host is unknown."""
         self._check_fitted()
         forms = [(normal_form(left), normal_form(right)) for left, right in pairs]
         asked = [
@@ -92,18 +94,16 @@ class PairClassifier(Canonicalizer):
     def _learn_nothing(self) -> None:
         """Forget an earlier training, because there are no duplicates to learn from."""
 
-    def _fit(self, urls: list[str], clusters: list[int], referrers: list[str | None]) -> None:
-        first = {url: i for i, url in reversed(list(enumerate(urls)))}
-        kept = sorted(first.values())[:_MAX_KNOWN]
-        known_clusters = [clusters[i] for i in kept]
-        self._know([urls[i] for i in kept], known_clusters)
-        found_on = [referrers[i] and normal_form(referrers[i] or "") for i in kept]
-        pairs = sample_pairs(self.known_, known_clusters, found_on, seed=self.seed, max_pairs=self.max_pairs)
+    def _fit(self, crawl: TrainingData) -> None:
+        first = {url: i for i, url in reversed(list(enumerate(crawl.urls)))}
+        known = crawl.rows(sorted(first.values())[:_MAX_KNOWN])
+        self._know(known.urls, known.clusters)
+        found_on = [each and normal_form(each) for each in known.referrers]
+        pairs = sample_pairs(self.known_, known.clusters, found_on, seed=self.seed, max_pairs=self.max_pairs)
         if len({pair.is_duplicate for pair in pairs}) == 2:
             self._learn(pairs, _RECALL_FOR_CRAWLS)
         else:
-            self.threshold_ = None
-            self.history_ = TrainingHistory()
+            self.threshold_, self.history_ = None, TrainingHistory()
             self._learn_nothing()
 
     def _know(self, urls: Sequence[str], clusters: Sequence[int]) -> None:
@@ -112,7 +112,8 @@ class PairClassifier(Canonicalizer):
         forms = [first.setdefault(cluster, url) for url, cluster in zip(urls, clusters, strict=True)]
         self.known_ = KnownUrls(urls, forms, Templater.learn(count_tokens(urls), deep=True))
 
-    def _form(self, url: str, referrer: Referrer | None) -> str:
+    def form_of(self, url: str, referrer: Referrer | None = None) -> str:
+        """Form of the known URL of which a URL in normal form is a duplicate; without one, the URL itself."""
         found = self._best(url, referrer)
         return url if found is None else found[1]
 
@@ -138,9 +139,8 @@ class PairClassifier(Canonicalizer):
 
     def _explain(self, url: str, form: str) -> Explanation:
         if self.threshold_ is None:
-            return Explanation(
-                url, form, "the training data had no duplicates: only crawled URLs have the form of their page"
-            )
+            reason = "the training data had no duplicates: only crawled URLs have the form of their page"
+            return Explanation(url, form, reason)
         found = self._best(url, None)
         if found is None:
             n_asked = len(self.known_.candidates(url))
@@ -150,9 +150,8 @@ class PairClassifier(Canonicalizer):
         if known == url:
             return Explanation(url, form, "it was crawled, and its label gives the form")
         reason = f"a duplicate of {known} with probability {probability} (threshold {self.threshold_})"
-        return Explanation(
-            url, form, reason, {"known": known, "probability": probability, "threshold": self.threshold_}
-        )
+        evidence = {"known": known, "probability": probability, "threshold": self.threshold_}
+        return Explanation(url, form, reason, evidence)
 
     def _quality(self) -> dict[str, Any]:
         return {"threshold": self.threshold_, "known_urls": len(self.known_.urls)}
@@ -179,14 +178,4 @@ class PairClassifier(Canonicalizer):
         self.threshold_ = None if table["threshold"].raw is None else table["threshold"].number()
         templater = Templater(table["function_tokens"].texts(), table["function_words"].texts(), deep=True)
         self.known_ = KnownUrls(urls, [urls[place] for place in forms], templater)
-        self.history_ = history_from_json(files.table(FILE)) if FILE in files.tables else TrainingHistory()
-
-
-def _joined(urls: Sequence[str], pairs: Sequence[UrlPair]) -> list[int]:
-    """Clusters of URLs: a chain of duplicate pairs is one page."""
-    places = {url: i for i, url in enumerate(urls)}
-    sets = DisjointSets(len(urls))
-    for pair in pairs:
-        if pair.is_duplicate:
-            sets.join(places[pair.left], places[pair.right])
-    return sets.numbers()
+        self.history_ = history_from_json(files.table_if_any(FILE))

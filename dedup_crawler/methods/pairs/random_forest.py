@@ -1,8 +1,8 @@
 """The baseline of the capstone of 2018: a random forest over the characters of both URLs.
 
 As in its notebook, four trees of depth four read the padded character numbers of the two URLs side by side, with the
-notebook's numbering (see :mod:`dedup_crawler.networks.arrays`). scikit-learn trains the forest; ``trees.json`` keeps
-it as plain tables, which are applied with numpy.
+notebook's numbering. scikit-learn trains the forest; ``trees.json`` keeps it as plain tables, which are applied with
+numpy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dedup_crawler.methods.model.explanations import HeldOut, TrainingHistory, h
 from dedup_crawler.methods.model.folder import ModelFiles
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
-from dedup_crawler.networks.arrays import Alphabet, read_alphabet
+from dedup_crawler.networks.pair_inference import Alphabet
 
 _FILE = "trees.json"
 _MAX_LENGTH = 1000  # characters of a URL that are used
@@ -93,13 +93,12 @@ class RandomForest(PairClassifier):
         return {**super()._quality(), "leaves": sum(tree["feature"].count(-1) for tree in self.forest_)}
 
     def _tables(self) -> dict[str, Any]:
-        alphabet = {"symbols": list(self.alphabet_.symbols), "length": self.alphabet_.length}
-        return {**super()._tables(), _FILE: {**alphabet, "trees": self.forest_}}
+        return {**super()._tables(), _FILE: {**self.alphabet_.to_json(), "trees": self.forest_}}
 
     def _restore(self, files: ModelFiles) -> None:
         super()._restore(files)
         table = files.table(_FILE)
-        self.alphabet_ = read_alphabet(table, is_faulty=True)
+        self.alphabet_ = Alphabet.from_json(table, is_faulty=True)
         self.forest_ = [_checked(tree, 2 * self.alphabet_.length) for tree in table["trees"].values()]
         if self.threshold_ is not None and not self.forest_:
             table["trees"].refuse("at least one tree")

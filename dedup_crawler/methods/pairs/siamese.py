@@ -27,14 +27,20 @@ import numpy as np
 from dedup_crawler.errors import BadInputError, MissingExtraError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods.model.explanations import MAX_CURVES, Curve, HeldOut, TrainingHistory, curve, held_out
-from dedup_crawler.methods.model.folder import ModelFiles
+from dedup_crawler.methods.model.folder import WEIGHTS, ModelFiles
 from dedup_crawler.methods.pairs.classifier import PairClassifier
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
-from dedup_crawler.networks.arrays import Alphabet, dump_weights, load_weights, read_alphabet
-from dedup_crawler.networks.pair_inference import Committee, NumpyCuredSiamese, NumpyPaperSiamese, best_threshold
+from dedup_crawler.networks.pair_inference import (
+    Alphabet,
+    Array,
+    Committee,
+    NumpyCuredSiamese,
+    NumpyPaperSiamese,
+    dump_weights,
+    load_weights,
+)
 from dedup_crawler.urls.agreement import PLACES, UrlReader
 
-Array = np.ndarray
 _PRESETS: dict[str, dict[str, Any]] = {
     "cured": {
         "hidden": 48,
@@ -124,29 +130,19 @@ class Siamese(PairClassifier):
     def _trained(self, pairs: Sequence[UrlPair], member: int, name: str, curves: list[Curve]) -> dict[str, Array]:
         """Train one network and return its weights; its learning curves are appended to *curves*."""
         try:
-            from dedup_crawler.networks.siamese_network import (
-                CuredSiamese,
-                PairRecipe,
-                PairRows,
-                PaperSiamese,
-                train_pairs,
-            )
+            from dedup_crawler.networks import siamese_network as networks
         except ImportError as error:
             raise MissingExtraError("training siamese", "torch", "train") from error
-        reader, alphabet = self.reader_, self.reader_.alphabet
+        reader, kind = self.reader_, networks.CuredSiamese if self._is_cured else networks.PaperSiamese
         options = {**_PRESETS[self.preset], "hidden": self._option("hidden"), "epochs": self._option("epochs")}
         del options["members"]
-        recipe = PairRecipe(**options, hidden_symbols=reader.hidden_symbols)
+        recipe = networks.PairRecipe(**options, hidden_symbols=reader.hidden_symbols)
         places: dict[str, int] = {}
         left = np.array([places.setdefault(pair.left, len(places)) for pair in pairs], dtype=np.int64)
         right = np.array([places.setdefault(pair.right, len(places)) for pair in pairs], dtype=np.int64)
-        fit = train_pairs(
-            lambda: (
-                CuredSiamese(alphabet.size, reader.n_agreements, recipe.hidden, recipe.embedding)
-                if self._is_cured
-                else PaperSiamese(alphabet.size, alphabet.length, recipe.hidden, recipe.embedding)
-            ),
-            PairRows(reader.rows(list(places)), left, right, reader.agreement([pair[:2] for pair in pairs])),
+        fit = networks.train_pairs(
+            lambda: kind(*reader.sizes, recipe.hidden, recipe.embedding),
+            networks.PairRows(reader.rows(list(places)), left, right, reader.agreement([pair[:2] for pair in pairs])),
             np.array([pair.is_duplicate for pair in pairs], dtype=np.int64),
             recipe,
             seed=self.seed + 1_000 * member,
@@ -183,39 +179,33 @@ class Siamese(PairClassifier):
         self._wake()
 
     def _wake(self) -> None:
-        """Load the weights into numpy networks, with an empty memory of encodings."""
-        reader, alphabet = self.reader_, self.reader_.alphabet
+        """Load the weights into numpy networks."""
         members: dict[str, dict[str, Array]] = defaultdict(dict)
         for name, array in sorted(load_weights(self.weights_).items()):
             member, _, its = name.partition(".")
             members[member][its] = array
         if not members:
             raise BadInputError("weights.safetensors is empty.")
-        self._network = Committee(
-            [
-                NumpyCuredSiamese(weights, alphabet.size, reader.n_agreements)
-                if self._is_cured
-                else NumpyPaperSiamese(weights, alphabet.size, alphabet.length)
-                for weights in members.values()
-            ],
-            reader.rows,
-        )
+        kind = NumpyCuredSiamese if self._is_cured else NumpyPaperSiamese
+        networks = [kind(weights, *self.reader_.sizes) for weights in members.values()]
+        self._network = Committee(networks, self.reader_.rows)
 
     @property
     def _is_cured(self) -> bool:
         return self.preset == "cured"
 
+    def n_learnt(self) -> int | None:
+        """Number of parameters of all networks."""
+        return sum(array.size for array in load_weights(self.weights_).values()) if self.weights_ else None
+
     def _tables(self) -> dict[str, Any]:
         if not self.weights_:
             return super()._tables()
-        return {**super()._tables(), _FILE: self.reader_.table()}
-
-    def _weights(self) -> bytes:
-        return self.weights_
+        return {**super()._tables(), _FILE: self.reader_.table(), WEIGHTS: self.weights_}
 
     def _restore(self, files: ModelFiles) -> None:
         super()._restore(files)
-        self.weights_ = files.weights
+        self.weights_ = files.tables.get(WEIGHTS, b"")
         if not self.weights_:
             if self.threshold_ is not None:
                 raise BadInputError("the weights of the network are missing.")
@@ -230,7 +220,8 @@ class PairReader:
     def __init__(self, alphabet: Alphabet, symbol_reader: UrlReader | None) -> None:
         self.alphabet, self._symbol_reader = alphabet, symbol_reader
         self.n_agreements = 0 if symbol_reader is None else symbol_reader.n_agreements
-        """Length of the agreement of two URLs."""
+        self.sizes = alphabet.size, alphabet.length if symbol_reader is None else self.n_agreements
+        """Number of symbols; and length of a row, or of an agreement if the network gets one."""
         self.hidden_symbols = () if symbol_reader is None else tuple(alphabet.numbers(PLACES))
         """Numbers of the symbols for ids, which training hides now and then."""
 
@@ -245,15 +236,14 @@ class PairReader:
     @classmethod
     def from_table(cls, table: JsonValue, *, is_cured: bool) -> PairReader:
         """Read the result of :meth:`table`; BadInputError if *table* is not one."""
-        alphabet = read_alphabet(table, is_faulty=not is_cured)
+        alphabet = Alphabet.from_json(table, is_faulty=not is_cured)
         return cls(alphabet, UrlReader(table["tokens"].texts(), table["numbers"].integers()) if is_cured else None)
 
     def table(self) -> dict[str, Any]:
         """The reader as a table of the model folder."""
-        table: dict[str, Any] = {"symbols": list(self.alphabet.symbols), "length": self.alphabet.length}
-        if self._symbol_reader is not None:
-            table |= {"tokens": sorted(self._symbol_reader.tokens), "numbers": self._symbol_reader.numbers}
-        return table
+        reader = self._symbol_reader
+        read = {"tokens": sorted(reader.tokens), "numbers": reader.numbers} if reader is not None else {}
+        return {**self.alphabet.to_json(), **read}
 
     def rows(self, urls: Sequence[str]) -> Array:
         """Numbers of characters or symbols: (U, T) int64."""
@@ -262,6 +252,30 @@ class PairReader:
 
     def agreement(self, pairs: Sequence[tuple[str, str]]) -> Array:
         """Agreement of the two URLs of each pair: (P, n_agreements) float32."""
-        if self._symbol_reader is None:
-            return np.zeros((len(pairs), 0), dtype=np.float32)
-        return np.array([self._symbol_reader.agreement(*pair) for pair in pairs], dtype=np.float32)
+        reader = self._symbol_reader
+        found = [[] if reader is None else reader.agreement(*pair) for pair in pairs]
+        return np.array(found, dtype=np.float32).reshape(len(pairs), self.n_agreements)
+
+
+def best_threshold(probabilities: Array, is_same: Array, recall_weight: float) -> float:
+    """The threshold with the highest F measure, halfway between two answers; 0.5 without duplicates.
+
+    *probabilities* (N,) are 0-1, *is_same* (N,) is bool. Recall counts *recall_weight* (beta) times as much as
+    precision.
+
+    >>> best_threshold(np.array([0.1, 0.6, 0.7, 0.9]), np.array([False, False, True, True]), 0.5)
+    0.65
+    """
+    n_same = int(is_same.sum())
+    if not n_same:
+        return 0.5
+    order = np.argsort(-probabilities, kind="stable")
+    answers, n_right = probabilities[order], np.cumsum(is_same[order])  # (N,), for a threshold below each answer
+    n_called = np.arange(1, len(answers) + 1)
+    square = recall_weight**2
+    f_measure = (1 + square) * n_right / (n_called + square * n_same)
+    # no threshold lies between equal answers
+    f_measure[:-1][answers[1:] == answers[:-1]] = -1.0
+    last = int(np.argmax(f_measure))
+    below = answers[last + 1] if last + 1 < len(answers) else 0.0
+    return round(float(answers[last] + below) / 2, 4)

@@ -22,7 +22,7 @@ import random
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,7 +53,20 @@ def stream_pairs(path: Path) -> Iterator[tuple[str, str, bool | None]]:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            yield from _pairs(csv.DictReader(file), path)
+            lines = csv.DictReader(file)
+            columns = lines.fieldnames
+            if columns is None:
+                raise BadInputError(f"{path} is empty: a header url1,url2,score is expected.")
+            if missing := [name for name in ("url1", "url2") if name not in columns]:
+                found = f"no column {' and no column '.join(missing)} in {','.join(columns)[:100]!r}"
+                raise BadInputError(f"{path}, line 1: {found}; url1,url2,score are expected.")
+            for line in lines:
+                left, right = line["url1"], line["url2"]
+                if not left or not right:
+                    empty = f"{path}, line {lines.line_num}: url{2 if left else 1} is empty"
+                    raise BadInputError(f"{empty}; two URLs and a score are expected.")
+                is_scored = "score" in columns
+                yield left, right, _score(line["score"], path, lines.line_num) >= IDENTICAL if is_scored else None
     except OSError as error:
         raise BadInputError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -100,25 +113,6 @@ def cut_by_url(pairs: Sequence[UrlPair], seed: int) -> tuple[list[UrlPair], list
     return seen, new
 
 
-def _pairs(lines: csv.DictReader[str], path: Path) -> Iterator[tuple[str, str, bool | None]]:
-    columns = lines.fieldnames
-    if columns is None:
-        raise BadInputError(f"{path} is empty: a header url1,url2,score is expected.")
-    missing = [name for name in ("url1", "url2") if name not in columns]
-    if missing:
-        found = ",".join(columns)[:100]
-        raise BadInputError(
-            f"{path}, line 1: no column {' and no column '.join(missing)} in {found!r}; url1,url2,score are expected."
-        )
-    for line in lines:
-        left, right = line["url1"], line["url2"]
-        if not left or not right:
-            raise BadInputError(
-                f"{path}, line {lines.line_num}: url{1 if not left else 2} is empty; two URLs and a score are expected."
-            )
-        yield left, right, _score(line["score"], path, lines.line_num) >= IDENTICAL if "score" in columns else None
-
-
 def _score(text: str | None, path: Path, number: int) -> float:
     try:
         score = float(text or "")
@@ -162,8 +156,7 @@ class KnownUrls:
         place = bisect_left(same_template, url, key=self.urls.__getitem__)
         half = MAX_CANDIDATES // 2
         below, above = same_template[max(0, place - half) : place][::-1], same_template[place : place + half + 1]
-        turns = [number for both in zip(below, above, strict=False) for number in both]
-        return turns + below[len(above) :] + above[len(below) :]
+        return [number for both in zip_longest(below, above) for number in both if number is not None]
 
 
 def sample_pairs(

@@ -63,6 +63,9 @@ class PairJudge(Protocol):
     def has_own_page(self, place: int) -> bool:
         """Return False if a URL answers with an error or a redirect."""
 
+    def is_excerpt(self, one: int, other: int) -> bool:
+        """Return True if one of two pages has nearly all lines of the other, and more."""
+
     def judge(self, pairs: Iterable[tuple[int, int]], groups: Sequence[int]) -> Sequence[int]:
         """Compare all pairs of URLs (places in the crawl) of a rule: 1 the same page, 0 different, -1 silent.
 
@@ -97,6 +100,8 @@ class Belief:
         self.n_tried = 0
         self.refused: dict[Hashable, tuple[AnyRule | SiteRule, str]] = {}
         """Name of each refused hypothesis -> its rule, and the reason."""
+        self.excerpts: set[str] = set()
+        """Keys that show more or less of some pages, and no section of the site tells where."""
         self._believed: set[Hashable] = set()
 
     def refuse(self, name: Hashable, rule: AnyRule | SiteRule, reason: str) -> None:

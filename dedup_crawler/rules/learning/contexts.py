@@ -7,6 +7,7 @@ context and goes on with the rest.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,9 +20,12 @@ from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
 from dedup_crawler.rules.learning.trials import Trials, weighed
 
+EXPLAINED = 0.9
+"""Smallest share (0-1) of wrong groups where a key that shows excerpts matters, if conditions tell where that is."""
 MAX_DEPTH = 2
 """Most conditions on other keys in a context."""
 _BEAM = 8  # conditions that are refined further
+_MAX_COMPARED = 200  # wrong trials of a hypothesis whose pages may be excerpts
 _MAX_FOUND = 200  # contexts of one hypothesis
 
 
@@ -68,6 +72,8 @@ class ContextSearch:
         self._has_values = hypothesis.key is not None
         self._is_exact = hypothesis.is_exact()
         self._dropped = hypothesis.dropped()
+        self.is_of_excerpts = hypothesis.key is None and hypothesis.changes_any(belief.excerpts)
+        """True if the rule changes a key that shows excerpts, and has conditions of its own: no trials of others."""
         self._copied = [columns.columns[key].numbers[trials.rows] for key in sorted(hypothesis.copied())]
         self._live = np.ones(len(trials), bool)
         self._items = {
@@ -119,7 +125,7 @@ class ContextSearch:
         trials = self._trials
         if not self._belief.holds(evidence.weight, evidence.wrong_weight):
             return False
-        if any(len(np.unique(numbers[chosen])) == 1 for numbers in self._copied):
+        if any(len(np.unique(numbers[chosen])) == 1 for numbers in self._copied) or not self._is_explained(conditions):
             return False
         gone = np.unique(trials.gone[chosen])
         values = None
@@ -147,6 +153,35 @@ class ContextSearch:
         if values is not None and is_never_wrong and all(condition.key for condition in conditions):
             self.candidates.append(replace(context, gone_values=None))
         return True
+
+    def _is_explained(self, conditions: tuple[Condition, ...]) -> bool:
+        """Return False if the key shows excerpts, and *conditions* do not tell where it matters.
+
+        The limit of a list matters if the list is longer. A section in which it never mattered has short lists so far,
+        if in other sections some are short and some are long. A section whose program ignores the limit is another
+        case: in the others it nearly always matters.
+        """
+        keys = [condition.key for condition in conditions if condition.key]
+        if self.is_of_excerpts:
+            return False
+        if not keys or self._trials.is_right.all() or not self._shows_excerpts:
+            return True
+        met = np.unique(np.stack([self._items[key] for key in keys]), axis=1, return_inverse=True)[1]  # (trials,)
+        evidence = self._trials.evidence(np.isin(met, met[~self._trials.is_right]))
+        if evidence.n_wrong >= EXPLAINED * evidence.n_groups:
+            return True
+        self._belief.excerpts.update(self._dropped)
+        return False
+
+    @functools.cached_property
+    def _shows_excerpts(self) -> bool:
+        """True if in most wrong trials one page is an excerpt of the other."""
+        trials, columns = self._trials, self._columns
+        if columns.evidence is None:
+            return False
+        wrong = np.flatnonzero(~trials.is_right)[:_MAX_COMPARED]
+        pairs = zip(columns.first[trials.references[wrong]], columns.first[trials.rows[wrong]], strict=True)
+        return 2 * sum(columns.evidence.is_excerpt(int(one), int(other)) for one, other in pairs) > len(wrong)
 
     def _is_one_for_each(self, key: str, chosen: Mask) -> bool:
         """Return True if the values of a dropped key matter elsewhere, and hardly any group has two of them.

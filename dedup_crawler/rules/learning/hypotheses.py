@@ -77,6 +77,13 @@ class Hypothesis:
             return None
         return self.copied() | self.rule.transformation.keys()
 
+    def changes_any(self, keys: Iterable[str]) -> bool:
+        """Return True if the rule changes one of some keys; a substring rule, if the name of the key is in its text."""
+        if isinstance(self.rule, SubstringRule):
+            names = (key.partition("[")[2].rstrip("]") for key in keys if key.startswith("query["))
+            return any(name in self.rule.old for name in names)
+        return not self.rule.transformation.keys().isdisjoint(keys)
+
 
 def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
     """All hypotheses about the URLs of a host that concern enough URLs, in a fixed order."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dedup_crawler.rules.language.operations import STAR
-from dedup_crawler.rules.language.site_rules import STRUCTURAL, CoverageRule, HostAlias, ReferrerRule, Shape
+from dedup_crawler.rules.language.site_rules import SAME, STRUCTURAL, CoverageRule, HostAlias, ReferrerRule, Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, Evidence, PairJudge
 from dedup_crawler.urls.normal import host_of
@@ -160,7 +160,8 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
         if n_wrong == n_pages:  # as for the links of menus: most shapes need no more comparisons
             continue
         is_name = any(value == STAR for key, value in shapes[1] if key not in STRUCTURAL)
-        if is_name and 2 * n_wrong <= n_pages:
+        is_excerpt = any(value != SAME for key, value in shapes[1] if key in belief.excerpts)
+        if is_name and not is_excerpt and 2 * n_wrong <= n_pages:
             evidence = _evidence_of_links(links, pairs)
             rule = ReferrerRule(*shapes, evidence, len({place for _, place in every}))
             if evidence.n_groups >= MIN_GROUPS and belief.believes(rule, Evidence.of(evidence)):

@@ -103,14 +103,17 @@ class RuleLearner:
             self._asked = None
             self._known_trials.clear()
         else:
-            self._refuse(hypothesis, trials)
+            self._refuse(hypothesis, trials, is_of_excerpts=search.is_of_excerpts)
 
-    def _refuse(self, hypothesis: Hypothesis, trials: Trials) -> None:
+    def _refuse(self, hypothesis: Hypothesis, trials: Trials, *, is_of_excerpts: bool) -> None:
         """Note a hypothesis that holds in no context, with its evidence on the whole host."""
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = self.belief.why_not(found) or f"it is about all values, and the crawl has fewer than {FEW_VALUES}"
+        reason = self.belief.why_not(found)
+        if not reason and is_of_excerpts:
+            reason = "elsewhere it would leave out a part of some pages"
+        reason = reason or f"it is about all values, and the crawl has fewer than {FEW_VALUES}"
         self.belief.refuse(hypothesis.rule.identity(), asked, reason)
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:

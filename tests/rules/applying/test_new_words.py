@@ -2,6 +2,7 @@
 
 import pytest
 
+from dedup_crawler.methods import load_model
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.applying.new_words import NewWords, ValueReuseGuard
@@ -95,7 +96,7 @@ def test_a_method_leaves_new_words_alone_and_says_so(tmp_path):
     urls, pages = numbered(shuffled(visits))
     method = Verified().fit(urls, pages)
 
-    for told in (method, Verified.load(method.save(tmp_path / "model"))):
+    for told in (method, load_model(method.save(tmp_path / "model"))):
         asked = [f"http://{HOST}/questions/{q}/history" for q in (700, 701, 702, 703)]
         forms = told.canonicalize_many(asked)
         assert forms == [url.removesuffix("/history") for url in asked[:2]] + asked[2:]

@@ -11,7 +11,7 @@ from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
 from dedup_crawler.live.exploration.rule_life import FEW_VALUES, MAX_WAITING
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.base import Canonicalizer
-from dedup_crawler.report.making import ReportInput, make_report
+from dedup_crawler.report.making import make_report
 from dedup_crawler.rules.language.identifiers import is_value, removed_values, rule_of
 from dedup_crawler.rules.language.operations import Drop, Set
 from dedup_crawler.rules.language.rule import Rule
@@ -206,7 +206,7 @@ def test_new_values_are_dropped_after_a_test_each(tmp_path: Path):
         asked = [path for path in site.asked if "view=" in path]
     assert len(asked) < 0.2 * len(NEW) * N_ITEMS
     assert "dedup/values/switched_off" not in crawl.stats
-    make_report(ReportInput(models=[tmp_path / "model"], dropped=tmp_path / "drops.jsonl"), tmp_path / "report.html")
+    make_report(tmp_path / "report.html", models=[tmp_path / "model"], dropped=tmp_path / "drops.jsonl")
     assert "drop `view` anywhere" in (tmp_path / "report.html").read_text()
 
 

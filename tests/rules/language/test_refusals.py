@@ -107,7 +107,7 @@ def test_a_loaded_model_says_the_same(tmp_path):
     folder = model.save(tmp_path / "model")
 
     assert load_model(folder).refused() == model.refused() != []
-    description, files = read_model(folder, "verified")
+    description, files = read_model(folder)
     old = {name: table for name, table in files.tables.items() if name != "refused.json"}
     assert type(model).from_files(description, ModelFiles(old)).refused() == []
 
@@ -145,7 +145,7 @@ def test_a_damaged_list_is_one_clear_error(value, tmp_path):
     with pytest.raises(BadInputError, match=r"refused\.json"):
         refusals_from_json(JsonValue(value, "refused.json"))
     model = learnt(20, 0)
-    description, files = read_model(model.save(tmp_path / "model"), "verified")
+    description, files = read_model(model.save(tmp_path / "model"))
     with pytest.raises(DamagedModelError, match=r"refused\.json"):
         type(model).from_files(description, ModelFiles({**files.tables, "refused.json": value}))
 

@@ -185,7 +185,7 @@ def test_without_all_rules_every_url_is_a_page(fitted):
     none = without(fitted, fitted.rule_sentences())
 
     assert none.canonicalize_many(COLUMNS["urls"]) == [normal_form(url) for url in COLUMNS["urls"]]
-    assert none.learnt() == []
+    assert none.rule_sentences() == {}
     assert none.hosts == fitted.hosts
     assert fitted.canonicalize_many(COLUMNS["urls"]) == before
 
@@ -232,7 +232,6 @@ def test_a_loaded_model_has_the_same_rules(fitted, tmp_path):
 
     assert facts(load_model(folder)) == facts(fitted)
     assert fitted.digest == json.loads((folder / "model.json").read_text())["digest"]
-    assert without(fitted, ["unknown"]).digest != fitted.digest
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in QUICK])

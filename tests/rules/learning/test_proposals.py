@@ -117,8 +117,8 @@ def test_a_folder_that_is_no_model_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(ModelError, match="no model at"):
         Verified(proposals=str(tmp_path / "none")).fit(urls, pages)
-    with pytest.raises(DamagedModelError, match="cannot be read as proposals"):
-        Verified(proposals=str(translator(tmp_path / "t", options={}))).fit(urls, pages)
+    with pytest.raises(DamagedModelError, match="has no argument 7"):
+        Verified(proposals=str(translator(tmp_path / "t", says="http://site.example/<any7>"))).fit(urls, pages)
 
 
 def test_wrong_translations_do_no_harm(tmp_path: Path) -> None:

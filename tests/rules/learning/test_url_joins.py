@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dedup_crawler.methods import load_model
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.learning.belief import UNKNOWN
@@ -111,7 +112,7 @@ def test_an_alias_is_learnt_at_every_depth_and_nothing_else_moves(tmp_path):
     """The rule holds one level deeper than seen, survives saving, and leaves the rest of the site unchanged."""
     urls, pages = mirrored(120)
     method = Verified().fit(urls, pages)
-    method = Verified.load(method.save(tmp_path / "model"))
+    method = load_model(method.save(tmp_path / "model"))
     deep = "/a/b/c/d/e.txt"
 
     assert method.canonicalize(f"{FILES}/pub/mirrors{deep}") == f"{FILES}/mirror{deep}"

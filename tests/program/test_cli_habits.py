@@ -12,9 +12,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from dedup_crawler.cli import main
+from command_line import run
 from dedup_crawler.methods import METHODS
 from planted_site import HOST, session_ids
 from recordings import SITE, pages_of
@@ -22,10 +21,6 @@ from terminal import COLOURS, ESCAPES, on_terminal, plain
 from tests.support import fork_server
 
 CRAWL = session_ids()
-
-
-def run(*arguments: object, **environment: str) -> Result:
-    return CliRunner().invoke(main, list(map(str, arguments)), env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +120,7 @@ def test_verbose_twice_shows_where_an_error_comes_from(tmp_path: Path) -> None:
         (("lable",), "Did you mean 'label'?", 2),
         (("train", "verfied"), "Did you mean 'verified'?", 2),
         (("label", "--thruth", "x"), "--truth", 2),
+        (("label", "--nonsense"), "--nonsense", 2),
         (("label", "--quiet"), "--quiet stands before the command: ", 2),
         (("evaluate", "--method", "seq2sec"), "Did you mean 'seq2seq'?", 1),
         (("evaluate", "--method", "seq2seq:hiden=1"), "Did you mean 'hidden'?", 1),
