@@ -144,10 +144,10 @@ def crawl(replayed: Replayed, settings: Mapping[str, Any], order: str = "breadth
     told = json.loads(out.read_text(encoding="utf-8"))
 
     def shown(urls: Iterable[str]) -> frozenset[str | None]:
-        return frozenset(replayed.truth.get(site.recorded_url(url)) for url in urls)
+        return frozenset(replayed.truth.get(site.urls.recorded(url)) for url in urls)
 
     fetched = told["fetched"]
-    pages = [replayed.truth.get(url, url) for url in (site.recorded_url(url) for url, _, _ in fetched)]
+    pages = [replayed.truth.get(url, url) for url in (site.urls.recorded(url) for url, _, _ in fetched)]
     known = known_repeats(last_model(settings), [(url, source) for url, source, _ in fetched])
     told_of = zip(fetched, repeats(pages), known, strict=True)
     wasted = [(is_test, is_known) for (_, _, is_test), is_repeated, is_known in told_of if is_repeated]
@@ -201,19 +201,19 @@ def served(name: str, sites: Path, work: Path) -> Iterator[Replayed]:
             pages = list(store.labelled_pages())
         links_of = links_in(work / f"{name}.db")
         truth = read_truth(sites / name / "truth.csv.gz")
-        urls = [site.served_url(page.url) for page in pages]
+        urls = [site.urls.served(page.url) for page in pages]
         learnt = [page for page in pages if page.url in truth][: len(labels)]
         known = folder / "known.txt"
         known.write_text("\n".join(urls), encoding="utf-8")
         model = (
             make_method("verified")
             .fit(
-                [site.served_url(page.url) for page in learnt],
+                [site.urls.served(page.url) for page in learnt],
                 list(labels),
-                [page.referrer and site.served_url(page.referrer) for page in learnt],
-                [page.redirect_to and site.served_url(page.redirect_to) for page in learnt],
+                [page.referrer and site.urls.served(page.referrer) for page in learnt],
+                [page.redirect_to and site.urls.served(page.redirect_to) for page in learnt],
                 PageEvidence.of_pages(
-                    learnt, links_of=lambda url: (site.served_url(link) for link in links_of(url) if link in truth)
+                    learnt, links_of=lambda url: (site.urls.served(link) for link in links_of(url) if link in truth)
                 ),
             )
             .save(folder / "model")
@@ -251,7 +251,7 @@ def drops_of(replayed: Replayed, lost: Set[str]) -> Iterator[str]:
     """Yield each drop of a URL that shows a lost page, with its reason; the file of drops lies in the folder."""
     drops = replayed.folder / DROPS
     for line in drops.read_text("utf-8").splitlines() if drops.exists() else ():
-        if replayed.truth.get(replayed.site.recorded_url(json.loads(line)["url"])) in lost:
+        if replayed.truth.get(replayed.site.urls.recorded(json.loads(line)["url"])) in lost:
             yield f"LOST {line}"
 
 

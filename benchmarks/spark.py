@@ -207,7 +207,7 @@ def loop(files: Path, models: Path) -> dict[str, Any]:
     start, cpu = time.perf_counter(), time.process_time()
     hosts: dict[str, list[LabelledPage]] = {}
     for path in sorted(files.iterdir()):
-        for _, page in Source(path, Kind.JSON).steps(lambda offset, reason: None, lambda n_bytes: None, 0):
+        for _, page in Source(path, Kind.JSON).steps(lambda offset, reason: None):
             if page is not None:
                 text, _ = clean_page(page, with_fingerprint=False)
                 labelled = LabelledPage(

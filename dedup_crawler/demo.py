@@ -71,7 +71,7 @@ def run_demo(folder: Path | None, *, first_pages: int, method: str, say: Say) ->
     with step("read the recorded forum"):
         site = RecordedSite([_RECORDING])
     with site:
-        say(f"  {site.n_urls} URLs of {site.origin}, served at {site.address}/")
+        say(f"  {site.urls.n_urls} URLs of {site.urls.origin}, served at {site.address}/")
         with step(f"crawl the first {first_pages} pages: scrapy crawl content -a pages={first_pages}"):
             _crawl(site, first, folder / "job", pages=first_pages)
         with step("label the pages"), PageStore(first) as store:
@@ -116,7 +116,7 @@ def _outcome(site: RecordedSite, first: Path, without: Path, with_filter: Path) 
     def shown(database: Path) -> list[str]:
         """Return the page that each recorded URL of a crawl showed."""
         with PageStore(database) as store:
-            return [truth[url] for url in map(site.recorded_url, store.urls()) if url in truth]
+            return [truth[url] for url in map(site.urls.recorded, store.urls()) if url in truth]
 
     before, without_pages, with_pages = shown(first), shown(without), shown(with_filter)
     needed = set(without_pages) - set(before)

@@ -30,7 +30,7 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
         if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt_once)
     with closing(RecordedSite(paths, port=port, host=host)) as site, suppress(KeyboardInterrupt):
-        click.echo(f"{site.n_urls} URLs of {site.origin} at {site.address}/ (Ctrl-C to stop)")
+        click.echo(f"{site.urls.n_urls} URLs of {site.urls.origin} at {site.address}/ (Ctrl-C to stop)")
         site.serve_forever()
 
 

@@ -7,9 +7,8 @@ was renamed, and a second import of a file changes nothing.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -18,8 +17,9 @@ from typing import Any
 import xxhash
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.compression import Damages, Gap, OnDamage, as_utf8, read_chunks
+from dedup_crawler.pages.compression import Damages, Gap, OnDamage, Progress, as_utf8, read_chunks
 from dedup_crawler.pages.items import (
+    NAMES,
     Names,
     columns_of,
     has_field,
@@ -67,8 +67,6 @@ class ImportReport:
     """Number of pages whose URL was not in the store."""
     n_known: int = 0
     """Number of pages whose URL was in the store already."""
-    n_skipped: int = 0
-    """Number of records without a page (requests, revisits, empty lines, ...) or from an earlier run."""
     n_by_digest: int = 0
     """Number of pages with only a digest of the body."""
     n_without_body: int = 0
@@ -80,16 +78,16 @@ class ImportReport:
 def import_files(
     paths: Sequence[Path],
     store: PageStore,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
     *,
     fields: Mapping[str, str] | None = None,
     host: str | None = None,
 ) -> ImportReport:
     """Read the pages of *paths* (plain, gzip or zstd files of any :class:`Kind`) into *store*.
 
-    If the import is interrupted, also by Ctrl-C, the records read so far are in the store. *progress* is called with
-    the name of a file, the number of bytes read, and its size in bytes. *fields* maps our fields to their names in JSON
-    and CSV (an empty name leaves the field out). *host* is the host of paths in access logs, with or without scheme.
+    If the import is interrupted, also by Ctrl-C, the records read so far are in the store. *fields* maps our fields to
+    their names in JSON and CSV (an empty name leaves the field out). *host*, with or without scheme, is the host of
+    paths in access logs.
 
     BadInputError if a file is missing or of an unknown kind; nothing is read then. StoreError if the store cannot be
     written.
@@ -97,9 +95,7 @@ def import_files(
     return import_sources(sources_of(paths, fields, host), store, progress)
 
 
-def import_sources(
-    sources: Sequence[Source], store: PageStore, progress: Callable[[str, int, int], None] | None = None
-) -> ImportReport:
+def import_sources(sources: Sequence[Source], store: PageStore, progress: Progress | None = None) -> ImportReport:
     """Read the pages of files whose kinds are known; the rest as :func:`import_files`."""
     report = ImportReport()
     for source in sources:
@@ -109,65 +105,53 @@ def import_sources(
 
 @dataclass(frozen=True)
 class Source:
-    """A file with its kind and the options of the user: other names of fields, and the host of paths in a log."""
+    """A file with its kind, the names of its fields, and the scheme and host of paths in a log, if they were given."""
 
     path: Path
     kind: Kind
-    given: Mapping[str, str] = field(default_factory=dict)
+    names: Names = field(default_factory=lambda: NAMES)
     origin: str = ""
 
-    def steps(self, on_damage: OnDamage, on_read: Callable[[int], None], start: int) -> Iterator[Step]:
+    def steps(self, on_damage: OnDamage, progress: Progress | None = None, start: int = 0) -> Iterator[Step]:
         """Read the pages of the file, except for those of the first *start* records."""
         if self.kind is Kind.WACZ:
-            return read_wacz(self.path, on_damage, on_read, start)
-        chunks = read_chunks(self.path, on_read)
+            return read_wacz(self.path, on_damage, progress, start)
+        chunks = read_chunks(self.path, progress)
         if self.kind is Kind.WARC:
             return read_warc(chunks, on_damage, start)
         if self.kind is Kind.ACCESS_LOG:
             return access_pages(chunks, on_damage, start, self.origin)
         read = read_table if self.kind is Kind.TABLE else read_json_pages
-        return read(chunks, on_damage, start, names_with(self.given))
+        return read(chunks, on_damage, start, self.names)
 
     def digest(self) -> str:
-        """128-bit digest of the size, the first and last MiB, and the options of the user."""
+        """128-bit digest of the size, the first and last MiB, and what the user has said of the file."""
         size = self.path.stat().st_size
         digest = xxhash.xxh3_128(str(size).encode())
         with self.path.open("rb") as file:
             digest.update(file.read(_DIGEST_BYTES))
             file.seek(max(size - _DIGEST_BYTES, 0))
             digest.update(file.read(_DIGEST_BYTES))
-        if self.given or self.origin:
-            digest.update(repr((sorted(self.given.items()), self.origin)).encode(errors="replace"))
+        if self.names != NAMES or self.origin:
+            digest.update(repr((sorted(self.names.items()), self.origin)).encode(errors="replace"))
         return digest.hexdigest()
 
 
 def sources_of(paths: Sequence[Path], fields: Mapping[str, str] | None = None, host: str | None = None) -> list[Source]:
     """Detect the kinds of files; errors and options as :func:`import_files`."""
-    given, origin = dict(fields or {}), "" if host is None else _origin(host)
-    names = names_with(given)
-    return [Source(path, kind_of_file(path, names, host), given, origin) for path in map(Path, paths)]
+    names, origin = names_with(fields or {}), "" if host is None else _origin(host)
+    return [Source(path, kind_of_file(path, names, host), names, origin) for path in map(Path, paths)]
 
 
-def _import_file(
-    source: Source, store: PageStore, report: ImportReport, progress: Callable[[str, int, int], None] | None
-) -> None:
+def _import_file(source: Source, store: PageStore, report: ImportReport, progress: Progress | None) -> None:
     """Import one file and count its records."""
-    path = source.path
     digest = source.digest()
-    size = path.stat().st_size
     start = store.import_position(digest)
     n_done = n_pages = 0
 
-    def on_damage(offset: int, reason: str) -> None:
-        report.damages.add(str(path), offset, reason)
-
-    def on_read(n_bytes: int) -> None:
-        if progress is not None:
-            progress(path.name, n_bytes, size)
-
     def pages() -> Iterator[Page]:
         nonlocal n_done, n_pages
-        for n_done, page in source.steps(on_damage, on_read, start):
+        for n_done, page in source.steps(report.damages.of(source.path), progress, start):
             if page is not None:
                 yield page
                 # the store has taken the page when it asks for the next one
@@ -185,7 +169,6 @@ def _import_file(
     report.n_records += n_done
     report.n_new_pages += n_new
     report.n_known += n_pages - n_new
-    report.n_skipped += n_done - n_pages
 
 
 def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
@@ -194,8 +177,7 @@ def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
     *host* is the host of the paths in an access log, if the user has given one. BadInputError if the file is missing,
     cannot be read, or is of no known kind.
     """
-    _check_readable(path)
-    head = b"".join(_head(path))[:_HEAD]
+    head = _head(path)
     if head.startswith(_ZIP_MARK):
         warc_members(path)  # raises an error if it is no WACZ
         return Kind.WACZ
@@ -237,23 +219,14 @@ def _entries(line: bytes) -> list[Any]:
         return []
 
 
-def _head(path: Path) -> Iterator[bytes]:
-    """The first chunks, unpacked and without a byte order mark."""
-    n_bytes = 0
+def _head(path: Path) -> bytes:
+    """The first bytes, unpacked and without a byte order mark."""
+    head = b""
     for chunk in as_utf8(read_chunks(path)):
-        if isinstance(chunk, Gap) or n_bytes >= _HEAD:
-            return
-        yield chunk if n_bytes else chunk.removeprefix(b"\xef\xbb\xbf")
-        n_bytes += len(chunk)
-
-
-def _check_readable(path: Path) -> None:
-    if path.is_dir():
-        raise BadInputError(f"{path} is a folder: give the files in it")
-    if not path.is_file():
-        raise BadInputError(f"there is no file {path}")
-    if not os.access(path, os.R_OK):
-        raise BadInputError(f"{path} cannot be read: change its permissions")
+        if isinstance(chunk, Gap) or len(head) >= _HEAD:
+            break
+        head += chunk
+    return head.removeprefix(b"\xef\xbb\xbf")[:_HEAD]
 
 
 def _origin(host: str) -> str:

@@ -8,7 +8,6 @@ and the content type says so.
 from __future__ import annotations
 
 import base64
-import binascii
 import csv
 import hashlib
 import json
@@ -46,15 +45,13 @@ _MAX_CELL = 2**26  # characters of a cell: an open quote would take in the rest 
 _END = "\x1aend"  # a row of its own, unless a quote is open
 _SEPARATORS = ",;\t"
 _SHOWN_FIELDS = 8
-_NAMED = re.compile(r"([A-Za-z][A-Za-z0-9\-]{1,15}):(\S+)", re.ASCII)
 _ABSOLUTE = re.compile(r"https?://[^/?#]", re.IGNORECASE)
-_PLAIN = re.compile("[!-~]+")
-_HEX = re.compile(r"[0-9a-fA-F]+", re.ASCII)
-_BASE_32 = re.compile(r"[A-Z2-7]{32}=*", re.ASCII)  # of the 20 bytes of SHA-1
-_ALGORITHM_OF_LENGTH = {32: "md5", 40: "sha1", 64: "sha256", 128: "sha512"}
-_MIN_LENGTH, _MAX_LENGTH = 8, 256
+_DIGEST = re.compile("[!-~]{8,256}")
 _OF_NOTHING = {
-    f"{name}:{hashlib.new(name, usedforsecurity=False).hexdigest()}" for name in _ALGORITHM_OF_LENGTH.values()
+    written.decode().lower()
+    for name in ("md5", "sha1", "sha256", "sha512")
+    for write in (base64.b16encode, base64.b32encode)  # archives write SHA-1 in base 32
+    for written in [write(hashlib.new(name, usedforsecurity=False).digest())]
 }
 
 
@@ -89,10 +86,10 @@ def read_json_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: i
             yield n_entries, page
 
 
-def objects_of(line: bytes | Gap | None) -> list[Any]:
+def objects_of(line: bytes | Gap) -> list[Any]:
     """Parse one line: an object, an array of objects, or one object of an array over several lines."""
-    if not isinstance(line, bytes):
-        raise ValueError(_missing(line, _MAX_ENTRY))
+    if isinstance(line, Gap):
+        raise ValueError(line.reason)
     text = line.decode("utf-8-sig").strip().removesuffix(",")
     if text.startswith("[") != text.endswith("]"):
         text = text[1:] if text.startswith("[") else text[:-1]
@@ -110,8 +107,8 @@ def read_table(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, n
     def texts() -> Iterator[str]:
         nonlocal offset
         for offset, line in bounded_lines(as_utf8(chunks), _MAX_ENTRY):
-            if not isinstance(line, bytes):
-                on_damage(offset, f"row {n_rows + 1}: {_missing(line, _MAX_ENTRY)}; the rest is not read")
+            if isinstance(line, Gap):
+                on_damage(offset, f"row {n_rows + 1}: {line.reason}; the rest is not read")
                 return
             yield line.decode("utf-8-sig", errors="replace") + "\n"
         yield _END
@@ -203,43 +200,19 @@ def page_of(fields: Any, names: Names = NAMES) -> Page | None:
 
 
 def body_digest(text: str | None) -> str | None:
-    """Write a digest from an export as ``algorithm:hex``; None for other texts, and for the digest of an empty body.
-
-    Archives write SHA-1 in base 32, crawlers MD5 in base 16, with or without the name of the algorithm.
+    """Write a digest from an export in lower case; None for other texts, and for the digest of an empty body.
 
     >>> body_digest("7444FDC17B8D887955783A1E3462E0E9")
-    'md5:7444fdc17b8d887955783a1e3462e0e9'
-    >>> body_digest("ZMSA5TNJUKKRYAIM5PRUJLL24DV7QYOO")
-    'sha1:cb240ecda9a2951c010cebe344ad7ae0ebf861ce'
-    >>> body_digest("3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), body_digest("-")
+    '7444fdc17b8d887955783a1e3462e0e9'
+    >>> body_digest("sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), body_digest("-")
     (None, None)
     """
-    text = (text or "").strip()
-    named = _NAMED.fullmatch(text)
-    name, value = (named[1].lower().replace("-", ""), named[2]) if named else ("", text)
-    if not _MIN_LENGTH <= len(value) <= _MAX_LENGTH or not _PLAIN.fullmatch(value):
-        return None
-    if _BASE_32.fullmatch(value) and name in ("", "sha1"):
-        name, value = "sha1", _hex(value)
-    elif _HEX.fullmatch(value):
-        name, value = name or _ALGORITHM_OF_LENGTH.get(len(value), "unknown"), value.lower()
-    found = f"{name or 'unknown'}:{value}"
-    return None if found in _OF_NOTHING else found
-
-
-def _hex(value: str) -> str:
-    try:
-        return base64.b32decode(value).hex()
-    except binascii.Error:
-        return value
+    digest = (text or "").strip().lower()
+    return digest if _DIGEST.fullmatch(digest) and digest.rpartition(":")[2] not in _OF_NOTHING else None
 
 
 def _key(name: str) -> str:
     return name.strip().lower().replace(" ", "_")
-
-
-def _missing(line: Gap | None, limit: int) -> str:
-    return line.reason if isinstance(line, Gap) else f"more than {limit} bytes"
 
 
 def _status(value: Any) -> int:

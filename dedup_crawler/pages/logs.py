@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import xxhash
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.compression import Damages, Gap, OnDamage, bounded_lines, read_chunks
+from dedup_crawler.pages.compression import Damages, Gap, OnDamage, Progress, bounded_lines, read_chunks
 from dedup_crawler.pages.records import Page, Step
 from dedup_crawler.urls.normal import host_of, normal_form
 
@@ -71,22 +71,22 @@ class Access:
 
 def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterator[Access]:
     """Accesses of one file, in order; *on_damage* gets the offset and the reason for each line that cannot be read."""
-    places: Mapping[str, int] | None = None
+    columns: list[str] | None = None
     for number, (offset, line) in enumerate(bounded_lines(chunks, MAX_LINE), start=1):
-        if line is None or isinstance(line, Gap):
-            reason = f"more than {MAX_LINE} bytes" if line is None else line.reason
-            on_damage(offset, f"line {number}: {reason}")
+        if isinstance(line, Gap):
+            on_damage(offset, f"line {number}: {line.reason}")
             continue
         text = line.decode("utf-8", "backslashreplace").rstrip("\r")
         if number == 1:
-            places = _columns(text.removeprefix("\ufeff"))
-            if places is not None:
+            columns = _columns(text.removeprefix("\ufeff"))
+            if columns is not None:
                 continue
-        access = _from_columns(text, places) if places is not None else _from_line(text)
+        access = _from_columns(text, columns) if columns is not None else _from_line(text)
         if access is not None:
             yield access
         elif text.strip():
-            on_damage(offset, f"line {number}: expected {_said(places)}, found {text[:60]!r}")
+            expected = _EXPECTED if columns is None else f"the columns {', '.join(columns)}"
+            on_damage(offset, f"line {number}: expected {expected}, found {text[:60]!r}")
 
 
 def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int, origin: str) -> Iterator[Step]:
@@ -98,7 +98,8 @@ def access_pages(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int,
     given: set[int] = set()
     for n_read, access in enumerate(read_accesses(chunks, on_damage), start=1):
         page = None
-        if _is_page(access):
+        has_url = access.url[:1] == "/" or access.url.lower().startswith(("http://", "https://"))
+        if has_url and access.method == "GET" and 100 <= access.status <= 599 and access.status != _NOT_MODIFIED:
             url = f"{origin}{access.url}" if access.url[:1] == "/" else access.url
             told = xxhash.xxh3_64_intdigest(f"{access.status < 400} {url}".encode(errors="replace"))
             if n_read > start and told not in given:
@@ -176,19 +177,17 @@ class LogReport:
                 self.sizes[url] = its
 
 
-def read_logs(
-    paths: Sequence[Path], host: str | None = None, progress: Callable[[str, int, int], None] | None = None
-) -> LogReport:
+def read_logs(paths: Sequence[Path], host: str | None = None, progress: Progress | None = None) -> LogReport:
     """Read access logs of one site; plain, gzip or zstd.
 
     *host* (with its port) is the host of URLs that the log writes without a host. If it is None, the host of most
-    referrers is taken, because visitors usually come from a page of the site itself. *progress* is called with the name
-    of a file, the number of bytes read, and its size in bytes. BadInputError if a file is missing or has no accesses.
+    referrers is taken, because visitors usually come from a page of the site itself. BadInputError if a file is missing
+    or has no accesses.
     """
     report = LogReport()
     for path in map(Path, paths):
         before = report.n_accesses
-        for access in _accesses(path, report.damages, progress):
+        for access in read_accesses(read_chunks(path, progress), report.damages.of(path)):
             report.add(access)
         if report.n_accesses == before:
             lines = [record.reason for record in report.damages.records if record.path == str(path)]
@@ -198,48 +197,18 @@ def read_logs(
     return report
 
 
-def _accesses(path: Path, damages: Damages, progress: Callable[[str, int, int], None] | None) -> Iterator[Access]:
-    if not path.is_file():
-        raise BadInputError(f"there is no file {path}")
-    size = path.stat().st_size
-
-    def on_read(n_bytes: int) -> None:
-        if progress is not None:
-            progress(path.name, n_bytes, size)
-
-    try:
-        chunks = read_chunks(path, on_read)
-        yield from read_accesses(chunks, lambda offset, reason: damages.add(str(path), offset, reason))
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _is_page(access: Access) -> bool:
-    return (
-        access.method == "GET"
-        and 100 <= access.status <= 599
-        and access.status != _NOT_MODIFIED
-        and (access.url[:1] == "/" or access.url.lower().startswith(("http://", "https://")))
-    )
-
-
-def _columns(header: str) -> Mapping[str, int] | None:
-    """Name -> place of the columns; None if *header* does not name columns."""
+def _columns(header: str) -> list[str] | None:
+    """Names of the columns; None if *header* does not name columns."""
     names = header.lower().split("\t")
-    return {name: place for place, name in enumerate(names)} if set(_NEEDED) <= set(names) else None
+    return names if set(_NEEDED) <= set(names) else None
 
 
-def _said(places: Mapping[str, int] | None) -> str:
-    return _EXPECTED if places is None else "the columns " + ", ".join(sorted(places, key=lambda name: places[name]))
-
-
-def _from_columns(text: str, places: Mapping[str, int]) -> Access | None:
+def _from_columns(text: str, columns: list[str]) -> Access | None:
     cells = text.split("\t")
-    if len(cells) != len(places):
+    if len(cells) != len(columns):
         return None
-    method, url, status, size = (cells[places[name]] for name in _NEEDED)
-    referrer = cells[places["referrer"]] if "referrer" in places else ""
-    return _access(method, url, status, size, referrer)
+    row = dict(zip(columns, cells, strict=True))
+    return _access(row["method"], row["url"], row["status"], row["size"], row.get("referrer", ""))
 
 
 def _from_line(text: str) -> Access | None:

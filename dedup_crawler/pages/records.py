@@ -24,7 +24,7 @@ class Page:
     fetched_at: float | None = None
     """Seconds since 1970 (UTC)."""
     digest: str | None = None
-    """``algorithm:digest`` of the body, from an export without bodies; equal digests mean equal bodies."""
+    """Digest of the body, from an export without bodies; equal digests mean equal bodies."""
     canonical_link: str | None = None
     """Target of ``<link rel=canonical>``, from an export without bodies."""
 

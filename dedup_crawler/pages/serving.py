@@ -4,8 +4,7 @@ Every recorded answer is served with its status, content type and redirect. Link
 the loopback address, so that a crawler stays there. Other URLs give a plain 404. Nothing is fetched from a real site.
 
 Clients spell URLs differently: one sends ``/a b`` as ``/a%20b``, another escapes brackets. A request is for the
-recorded URL with exactly the same spelling, or else for one that differs only in meaningless escapes. ``%2F`` is not
-``/``, and ``%26`` is not ``&``.
+recorded URL with exactly the same spelling, or else for one with the same normal form.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from dedup_crawler.errors import ServeError
 from dedup_crawler.pages.imports import import_files
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
+from dedup_crawler.urls.normal import host_of, normal_form
 
 _LOOPBACK = "127.0.0.1"
 _IDLE_S = 60
@@ -37,13 +37,6 @@ _NOT_IN_HEADER = re.compile(r"[^\t\x20-\x7e\xa0-\xff]")
 _URL_CHARACTERS = "".join(chr(code) for code in range(0x21, 0x7F))
 _NOT_RECORDED = Page("", status=404, content_type="text/plain; charset=utf-8", content=b"Not recorded.\n")
 _BODILESS = (204, 304)
-_ORIGIN = re.compile(r"(https?)://([^/?#]*)", re.IGNORECASE)
-_DEFAULT_PORT = re.compile(r":(?:80|443)?\Z")
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
-_MEANINGLESS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!'()*[]|^ \"<>`{}\\") | {
-    *range(0x80, 0x100)
-}
-"""Bytes that mean the same escaped and plain."""
 
 
 class RecordedSite:
@@ -65,12 +58,11 @@ class RecordedSite:
             store = cleanup.enter_context(PageStore(Path(folder) / "site.db"))
             self.report = import_files(paths, store)
             try:
-                self._urls = ServedUrls(store.urls(), self.address, host)
+                self.urls = ServedUrls(store.urls(), self.address, host)
             except LookupError as error:
                 names = ", ".join(str(path) for path in paths)
                 raise ServeError(f"nothing to serve in {names or 'no recording at all'}: {error.args[0]}") from error
-            self._server.store, self._server.urls = store, self._urls
-            self.n_urls, self.origin = self._urls.n_urls, self._urls.origin
+            self._server.store, self._server.urls = store, self.urls
             self._thread: threading.Thread | None = None
             self._cleanup = cleanup.pop_all()
 
@@ -93,14 +85,6 @@ class RecordedSite:
             self._thread.join()
             self._thread = None
         self._cleanup.close()
-
-    def recorded_url(self, served_url: str) -> str:
-        """The recorded URL of *served_url*; a URL of another site is returned unchanged."""
-        return self._urls.recorded(served_url)
-
-    def served_url(self, recorded_url: str) -> str:
-        """Address at which *recorded_url* is served; a URL of another site is returned unchanged."""
-        return self._urls.served(recorded_url)
 
 
 class _Server(ThreadingHTTPServer):
@@ -160,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _page(self) -> Page:
-        target = self.requestline.split()[1].encode("latin-1").decode(errors="surrogateescape")
+        target = quote(self.requestline.split()[1], safe=_URL_CHARACTERS, encoding="latin-1")
         url = self.server.urls.find(target.removeprefix(self.server.urls.address))
         page = None if url is None else self.server.store.get(url)
         return _NOT_RECORDED if page is None or page.status < HTTPStatus.OK else page
@@ -186,38 +170,34 @@ class ServedUrls:
     def __init__(self, urls: Iterable[str], address: str, host: str | None) -> None:
         by_host: dict[str, list[str]] = {}
         for url in urls:
-            by_host.setdefault(_recorded_host(url), []).append(url)
-        by_host.pop("", None)
+            if (form := normal_form(url)).startswith(("http://", "https://")):
+                by_host.setdefault(host_of(form), []).append(url)
         if not by_host:
             raise LookupError("no page of a web site")
         self.host = max(by_host, key=lambda name: len(by_host[name])) if host is None else host.lower()
         if self.host not in by_host:
             raise LookupError(f"no page of {self.host}, only of {', '.join(sorted(by_host)[:10])}")
-        own = by_host[self.host]
-        self.n_urls = len(own)
-        scheme = Counter(url.partition(":")[0].lower() for url in own).most_common(1)[0][0]
+        self._urls: dict[str, list[str]] = {}
+        for url in by_host[self.host]:
+            self._urls.setdefault(_spelling(url), []).append(url)
+        self.n_urls = len(by_host[self.host])
+        scheme = Counter(url.partition(":")[0].lower() for url in by_host[self.host]).most_common(1)[0][0]
         self.origin = f"{scheme}://{self.host}"
         self.address = address
         ports = "" if ":" in self.host else "(?::80|:443)?"
-        self._own_origin = re.compile(rf"https?://{re.escape(self.host)}{ports}(?=[/?#]|\Z)", re.IGNORECASE)
-        self._link = re.compile(
-            rb"(?:https?:|(?<![\w:/]))//" + f"{re.escape(self.host)}{ports}".encode() + rb"(?=[/?#\"'`\s<>&)\\]|\Z)",
-            re.IGNORECASE,
-        )
-        self._urls: dict[bytes, list[str]] = {}
-        for url in own:
-            self._urls.setdefault(_spelling(_ORIGIN.sub("", url, count=1)), []).append(url)
+        link = rf"(?:https?:|(?<![\w:/]))//{re.escape(self.host)}{ports}(?=[/?#\"'`\s<>&)\\]|\Z)"
+        self._link, self._link_in_body = re.compile(link, re.IGNORECASE), re.compile(link.encode(), re.IGNORECASE)
 
     def find(self, target: str) -> str | None:
         """Recorded URL for a request of *target* (path and query); None if there is none."""
-        candidates = self._urls.get(_spelling(target))
+        candidates = self._urls.get(_spelling(self.origin + target))
         if candidates is None:
             return None
         exact = (self.origin + target, self.origin + target.removeprefix("/"))  # a recorded origin may lack its slash
         return next((url for url in exact if url in candidates), candidates[0])
 
     def recorded(self, served_url: str) -> str:
-        """See :meth:`RecordedSite.recorded_url`."""
+        """The recorded URL of *served_url*; a URL of another site is returned unchanged."""
         if not served_url.startswith(self.address):
             return served_url
         target = served_url[len(self.address) :]
@@ -226,32 +206,20 @@ class ServedUrls:
         return self.find(target) or self.origin + target
 
     def served(self, recorded_url: str) -> str:
-        """See :meth:`RecordedSite.served_url`."""
-        origin = self._own_origin.match(recorded_url)
+        """Address at which *recorded_url* is served; a URL of another site is returned unchanged."""
+        origin = self._link.match(recorded_url)
         return recorded_url if origin is None else self.address + recorded_url[origin.end() :]
 
     def serve_links(self, body: bytes) -> bytes:
         """Rewrite all absolute and protocol-relative links to the recorded host in *body* to the address."""
         if self.host.encode() not in body.lower():  # true for most pages, and much faster than the pattern
             return body
-        return self._link.sub(self.address.encode(), body)
+        return self._link_in_body.sub(self.address.encode(), body)
 
 
-def _recorded_host(url: str) -> str:
-    """``host`` or ``host:port`` of *url* in lower case, without default port and user; empty if it is not http(s)."""
-    origin = _ORIGIN.match(url)
-    return "" if origin is None else _DEFAULT_PORT.sub("", origin[2].rpartition("@")[2].lower())
-
-
-def _spelling(target: str) -> bytes:
-    """The same bytes for all spellings of *target* (path, query, fragment) with the same meaning."""
-    path, mark, query = target.partition("#")[0].partition("?")
+def _spelling(url: str) -> str:
+    """Path and query of a URL: the same for all spellings with the same meaning."""
+    path, mark, query = url.partition("#")[0].partition("?")
     path = path.replace("\\", "/")  # as browsers and Scrapy do
-    if not path.startswith("/"):
-        path = "/" + path
-    return _ESCAPE.sub(_plain, f"{path}{mark}{query}".encode(errors="surrogateescape"))
-
-
-def _plain(escape: re.Match[bytes]) -> bytes:
-    value = int(escape[1], 16)
-    return bytes([value]) if value in _MEANINGLESS else escape[0].upper()
+    rest = normal_form(f"{path}{mark}{query}").partition("://")[2].partition("/")[2]
+    return rest.replace("%5B", "[").replace("%5D", "]")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, null, select, update
+from sqlalchemy import Connection, Integer, bindparam, delete, func, insert, null, select, update
 
 from dedup_crawler.pages.database import Database
 from dedup_crawler.pages.records import LabelledPage, Overview, Page, PageFacts, PageText, ReloadedText
@@ -49,6 +49,7 @@ _BATCH_BYTES = 16 * 2**20  # bytes of compressed bodies, so that a batch of huge
 _BATCH_S = 5.0
 _CHUNK_PAGES = 50  # pages that are read at once
 _CHUNK_ROWS = 1000  # small rows that are read or written at once
+_N_BYTES = func.length(PageRow.content, type_=Integer())
 
 
 class PageStore:
@@ -126,7 +127,7 @@ class PageStore:
 
     def _write_pages(self, connection: Connection) -> int:
         """Insert new URLs, replace worse answers, and return the number of new URLs."""
-        query = select(PageRow.url, PageRow.status, func.length(PageRow.content)).where(PageRow.url.in_(self._pages))
+        query = select(PageRow.url, PageRow.status, _N_BYTES).where(PageRow.url.in_(self._pages))
         found = self._execute(connection, query)
         known = {url: (status, bool(n_bytes)) for url, status, n_bytes in found}
         new = [each for url, each in self._pages.items() if url not in known]

@@ -31,7 +31,6 @@ APPLICATION = "dedup-crawler"
 SCHEMA_VERSION = 1
 """Increases when a table changes in a way that older versions of this program cannot read."""
 
-_NOTHING = type(None)
 _NAMES = {int: "a whole number", float: "a number", str: "a text", bytes: "a body"}
 _COMPRESSION_LEVEL = 3
 _MAX_BODY = 2**31
@@ -252,15 +251,10 @@ def storable(text: str | None) -> str | None:
 def checked(rows: Sequence[AnyRow], query: Query, name: str) -> Sequence[AnyRow]:
     """Check the *rows* of a query; StoreError, with the *name* of the database, for a value of a wrong type.
 
-    The query selects our columns, or functions of them that return a whole number or NULL.
+    The query selects our columns, or functions of them with a type.
     """
     columns = [_column(column) for column in query.selected_columns]
-    known: set[tuple[type, ...]] = set()
     for row in rows:
-        types = tuple(map(type, row))
-        if types in known:
-            continue
-        known.add(types)
         for value, (column, kinds) in zip(row, columns, strict=True):
             if type(value) not in kinds:
                 raise StoreError(
@@ -273,9 +267,7 @@ def checked(rows: Sequence[AnyRow], query: Query, name: str) -> Sequence[AnyRow]
 def _column(column: Any) -> tuple[str, tuple[type, ...]]:
     """Name of a column and the types of its values."""
     kind = column.type.python_type
-    if kind is object:  # a function
-        kind = int
     kinds = (float, int) if kind is float else (kind,)
     # an outer join may add NULL
     is_optional = getattr(column, "nullable", True) or column.table.name == "digests"
-    return getattr(column, "name", str(column)), (*kinds, _NOTHING) if is_optional else kinds
+    return column.name, (*kinds, type(None)) if is_optional else kinds

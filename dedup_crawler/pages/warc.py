@@ -14,14 +14,14 @@ from __future__ import annotations
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-import zstandard
 from warcio.bufferedreaders import ChunkedDataReader
 from warcio.statusandheaders import StatusAndHeadersParser
 
-from dedup_crawler.pages.compression import Gap
+from dedup_crawler.pages.compression import GZIP, ZSTD, Codec, Gap, OnDamage, sliced, unpack
 
 try:
     import brotli
@@ -33,12 +33,15 @@ MAX_HEAD = 2**20
 MAX_BODY = 2**27
 """Largest number of bytes of a decoded body; the rest is cut off."""
 
-_SLICE = 2**12
 _PARSER = StatusAndHeadersParser([], verify=False)
 _MAX_RECORD = 2**27  # bytes; a larger record is an archive in the archive, or has a damaged length
 _MARK = re.compile(rb"WARC/[01]\.\d+\r?\n")
 _MAX_MARK = 16
-_LINE_ENDS = re.compile(rb"[\r\n]*")
+_CONTENT = re.compile(rb"[^\r\n]")
+_END = Gap("the file is cut off")
+# many servers leave out the header of zlib
+_DEFLATE = tuple(Codec("deflate", b"", partial(zlib.decompressobj, bits)) for bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS))
+_CODECS = {"gzip": (GZIP,), "x-gzip": (GZIP,), "deflate": _DEFLATE, "zstd": (ZSTD,)}
 _RECORD_END = re.compile(rb"(?:\r?\n){0,3}(?:\Z|WARC/[01]\.)|\r?\n\r?\n")
 
 
@@ -63,20 +66,22 @@ class RecordReader:
     *on_damage* is called with the offset and the reason for each place that was skipped.
     """
 
-    def __init__(self, chunks: Iterable[bytes | Gap], on_damage: Callable[[int, str], None]) -> None:
+    def __init__(self, chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> None:
         self._chunks = iter(chunks)
         self._on_damage = on_damage
         self._buffer = bytearray()
         self._offset = 0  # offset of the buffer's first byte
-        self._n_read = 0  # bytes at the start of the buffer that belong to the current record
-        self._gap: Gap | None = None  # the gap behind the buffer, if there is one
-        self._is_at_end = False
+        self._n_read = 0  # bytes at the start of the buffer that belong to the header of the current record
+        self._gap: Gap | None = None  # behind the buffer: missing bytes, or the end of the file
 
     def __iter__(self) -> Iterator[WarcRecord]:
-        while self._find_record():
-            record = self._read_or_report()
-            if record is not None:
-                yield record
+        while self._has_next():
+            try:
+                yield self._record()
+            except _Damaged as damage:  # noqa: PERF203 - the next record may be good
+                self._on_damage(self._offset, str(damage))
+                self._drop(max(self._n_read, 1))
+                self._skip_to_mark()
 
     def readline(self) -> bytes:
         """Read the next line of a header, for warcio."""
@@ -84,7 +89,7 @@ class RecordReader:
         while not end:
             n_seen = len(self._buffer)
             if n_seen > MAX_HEAD or not self._fill(n_seen + 1):
-                raise _Damaged(self._cut_reason("its header has no end"))
+                raise self._cut("its header has no end")
             end = self._buffer.find(b"\n", n_seen) + 1
         line = bytes(self._buffer[self._n_read : end])
         if end > MAX_HEAD or (self._n_read and _MARK.search(line)):
@@ -92,17 +97,24 @@ class RecordReader:
         self._n_read = end
         return line
 
-    def _read_or_report(self) -> WarcRecord | None:
-        """Read the record at the start of the buffer; report and skip it, and return None, if it is damaged."""
-        try:
-            return self._read_record()
-        except _Damaged as damage:
-            self._on_damage(self._offset, str(damage))
-            self._skip_to_mark(max(self._n_read, len(b"WARC/")))
-            return None
+    def _has_next(self) -> bool:
+        """Skip empty lines; False at the end of the file."""
+        while (content := _CONTENT.search(self._buffer)) is None:
+            self._drop(len(self._buffer))
+            if not self._fill(1):
+                if self._gap is None or self._gap is _END:
+                    return False
+                self._on_damage(self._offset, self._gap.reason)
+                self._gap = None
+        self._drop(content.start())
+        return True
 
-    def _read_record(self) -> WarcRecord:
+    def _record(self) -> WarcRecord:
+        """Read the record at the start of the buffer."""
         self._n_read = 0
+        self._fill(_MAX_MARK)
+        if not _MARK.match(self._buffer):
+            raise _Damaged("no WARC record starts here")
         _, headers = read_head(self)
         length = headers.get("content-length", "")
         if not (length.isascii() and length.isdecimal()):
@@ -112,7 +124,7 @@ class RecordReader:
         end = self._n_read + int(length)
         if not self._fill(end):
             n_bytes = len(self._buffer) - self._n_read
-            raise _Damaged(self._cut_reason(f"only {n_bytes} of {length} bytes are there"))
+            raise self._cut(f"only {n_bytes} of {length} bytes are there")
         self._fill(end + _MAX_MARK)
         if not _RECORD_END.match(self._buffer, end, end + _MAX_MARK):
             raise _Damaged(f"Content-Length {length} does not lead to the next record")
@@ -120,58 +132,29 @@ class RecordReader:
         self._drop(end)
         return record
 
-    def _find_record(self) -> bool:
-        """Move to the next record; False at the end of the file."""
-        while True:
-            has_more = self._fill(_MAX_MARK)
-            blank = _LINE_ENDS.match(self._buffer)
-            if blank is not None and blank.end():
-                self._drop(blank.end())
-            elif self._buffer:
-                break
-            elif not has_more:
-                if self._gap is None:
-                    return False
-                self._on_damage(self._offset, self._gap.reason)
-                self._gap = None
-        if _MARK.match(self._buffer):
-            return True
-        self._on_damage(self._offset, "no WARC record starts here")
-        return self._skip_to_mark(0)
-
-    def _skip_to_mark(self, start: int) -> bool:
-        """Drop everything before the first mark at or after *start* in the buffer; False if there is none."""
-        while True:
-            mark = _MARK.search(self._buffer, start)
-            if mark is not None:
-                self._drop(mark.start())
-                return True
+    def _skip_to_mark(self) -> None:
+        """Drop everything before the next mark."""
+        while (mark := _MARK.search(self._buffer)) is None:
             self._drop(max(len(self._buffer) - _MAX_MARK, 0))
-            start = 0
             if not self._fill(len(self._buffer) + 1):
                 self._drop(len(self._buffer))
-                if self._gap is None:
-                    return False
-                self._gap = None  # the gap is skipped too
+                if self._gap is _END:
+                    return
+                self._gap = None
+        self._drop(mark.start())
 
-    def _cut_reason(self, reason: str) -> str:
-        if self._gap is not None:
-            return f"{reason}: {self._gap.reason}"
-        return f"{reason}: the file is cut off" if self._is_at_end else reason
+    def _cut(self, reason: str) -> _Damaged:
+        return _Damaged(f"{reason}: {self._gap.reason}" if self._gap is not None else reason)
 
     def _fill(self, n_bytes: int) -> bool:
         """Read until *n_bytes* are in the buffer; False if a gap or the end of the file comes first."""
-        while len(self._buffer) < n_bytes:
-            if self._gap is not None or self._is_at_end:
-                return False
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                self._is_at_end = True
-            elif isinstance(chunk, Gap):
+        while len(self._buffer) < n_bytes and self._gap is None:
+            chunk = next(self._chunks, _END)
+            if isinstance(chunk, Gap):
                 self._gap = chunk
             else:
                 self._buffer += chunk
-        return True
+        return len(self._buffer) >= n_bytes
 
     def _drop(self, n_bytes: int) -> None:
         del self._buffer[:n_bytes]
@@ -207,75 +190,45 @@ def read_head(file: RecordReader | io.BytesIO) -> tuple[str, dict[str, str]]:
 def decoded_body(message: Message) -> bytes:
     """Undo the transfer and content encodings of the body, as far as possible.
 
-    A result with :data:`MAX_BODY` + 1 bytes was cut off.
+    A result with more than :data:`MAX_BODY` bytes was cut off.
     """
     body = message.body
     if "chunked" in message.headers.get("transfer-encoding", "").lower():
         body = ChunkedDataReader(io.BytesIO(body)).read()
     for encoding in reversed(message.headers.get("content-encoding", "").lower().split(",")):
-        undo = _DECODERS.get(encoding.strip())
-        if undo is not None and body:
-            try:
-                body = undo(body)
-            except _DECODING_ERRORS:
-                return body
+        body = _undone(body, encoding.strip())
     return body
 
 
-def _inflate(body: bytes, window_bits: int) -> bytes:
-    """Undo gzip (all members) or deflate; of a truncated body, returns the readable part."""
-    plain = bytearray()
-    decoder, is_first = zlib.decompressobj(window_bits), True
-    for start in range(0, len(body), _SLICE):  # at its end, a member copies what is left of the slice
-        data = body[start : start + _SLICE]
-        while data and len(plain) <= MAX_BODY:
-            try:
-                plain += decoder.decompress(data, MAX_BODY + 1 - len(plain))
-            except zlib.error:
-                if is_first:
-                    raise
-                return bytes(plain)  # garbage behind a complete member
-            data = decoder.unused_data
-            if decoder.eof:
-                decoder, is_first = zlib.decompressobj(window_bits), False
-    return bytes(plain)
-
-
-def _gunzip(body: bytes) -> bytes:
-    return _inflate(body, 16 + zlib.MAX_WBITS)
-
-
-def _deflate(body: bytes) -> bytes:
-    try:
-        return _inflate(body, zlib.MAX_WBITS)
-    except zlib.error:
-        return _inflate(body, -zlib.MAX_WBITS)  # many servers leave out the zlib header
-
-
-def _unzstd(body: bytes) -> bytes:
-    with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
-        plain: bytes = reader.read(MAX_BODY + 1)
-    return plain
+def _undone(body: bytes, encoding: str) -> bytes:
+    """Undo one encoding; of a body that was cut off, the readable part."""
+    if encoding == "br" and brotli is not None:
+        return _unbrotli(body)
+    found = body
+    for codec in _CODECS.get(encoding, ()):
+        plain = bytearray()
+        for chunk in unpack(sliced(body), codec):
+            if isinstance(chunk, Gap):
+                found = bytes(plain) or found
+                break
+            plain += chunk
+            if len(plain) > MAX_BODY:
+                return bytes(plain)
+        else:
+            return bytes(plain)
+    return found
 
 
 def _unbrotli(body: bytes) -> bytes:
     decoder = brotli.Decompressor()
     # a kilobyte may grow to gigabytes; brotli before 1.2 has no limit, and its TypeError leaves the body encoded
-    parts = [decoder.process(body, output_buffer_limit=MAX_BODY + 1)]
-    room = MAX_BODY + 1 - len(parts[0])
-    while room > 0 and not decoder.is_finished() and (more := decoder.process(b"", output_buffer_limit=room)):
-        parts.append(more)
-        room -= len(more)
-    return b"".join(parts)
-
-
-_DECODERS: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": _gunzip,
-    "x-gzip": _gunzip,
-    "deflate": _deflate,
-    "zstd": _unzstd,
-}
-_DECODING_ERRORS: tuple[type[Exception], ...] = (zlib.error, zstandard.ZstdError)
-if brotli is not None:
-    _DECODERS["br"] = _unbrotli
-    _DECODING_ERRORS += (brotli.error, TypeError)
+    try:
+        plain = bytearray(decoder.process(body, output_buffer_limit=MAX_BODY + 1))
+        while len(plain) <= MAX_BODY and not decoder.is_finished():
+            more = decoder.process(b"", output_buffer_limit=MAX_BODY + 1 - len(plain))
+            if not more:
+                break
+            plain += more
+    except (brotli.error, TypeError):
+        return body
+    return bytes(plain)

@@ -12,14 +12,14 @@ import re
 import zipfile
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from urllib.parse import urljoin
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.pages.compression import Gap, OnDamage, file_chunks
+from dedup_crawler.pages.compression import Gap, OnDamage, Progress, file_chunks
 from dedup_crawler.pages.records import Page, Step
 from dedup_crawler.pages.warc import MAX_BODY, RecordReader, WarcRecord, decoded_body, parse_message
 
@@ -27,115 +27,85 @@ _MEMBER = re.compile(r"archive/[^/]+\.warc(?:\.gz|\.zst)?", re.IGNORECASE)
 _MAX_GROWTH = 100  # a WACZ file that grows more is a ZIP bomb
 _N_WAITING = 4  # responses (with their bodies) that wait for their requests
 _N_REQUESTS = 1000  # requests that wait for their responses
-_STATUS = re.compile(r"HTTP/\d(?:\.\d)? +(\d{3})(?: |$)")
+_STATUS = re.compile(r"HTTP/\d(?:\.\d)? +([1-5]\d\d)(?: |$)", re.ASCII)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)(\.\d+)?(?:Z|\+00:00)?\Z")
 _ID = re.compile(r"<[^>]*>")
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    method: str
-    referrer: str | None
-
-
 @dataclass(slots=True)
-class _WaitingResponse:
+class _Response:
     """A response that waits for its request."""
 
     page: Page
     position: int
     ids: frozenset[str]
-    request: _Request | None
+    request: tuple[str, str | None] | None
+    """Method and referrer."""
 
 
 def read_warc(chunks: Iterable[bytes | Gap], on_damage: OnDamage, start: int = 0) -> Iterator[Step]:
-    """Read the pages of a WARC file from its uncompressed *chunks*, except for those of the first *start* records."""
-    return iter(_PageReader(RecordReader(chunks, on_damage), on_damage, start))
+    """Read the pages of a WARC file from its uncompressed *chunks*, except for those of the first *start* records.
 
-
-class _PageReader:
-    """Makes pages of the *records* of one file, except for the first *start* records.
-
-    *on_damage* gets the offset and the reason for each response that is no HTTP answer, or whose body is too large.
+    *on_damage* also gets each response that is no HTTP answer, or whose body is too large.
     """
+    waiting: deque[_Response] = deque()
+    requests: OrderedDict[str, tuple[str, str | None]] = OrderedDict()
+    n_records = 0
 
-    def __init__(self, records: Iterable[WarcRecord], on_damage: OnDamage, start: int = 0) -> None:
-        self._records = records
-        self._on_damage = on_damage
-        self._start = start
-        self._waiting: deque[_WaitingResponse] = deque()
-        self._requests: OrderedDict[str, _Request] = OrderedDict()
-        self._n_records = 0
+    def ready(n_may_wait: int) -> Iterator[Step]:
+        while waiting and (waiting[0].request or len(waiting) > n_may_wait):
+            response = waiting.popleft()
+            method, referrer = response.request or ("GET", None)
+            if method == "GET":
+                yield waiting[0].position if waiting else n_records, replace(response.page, referrer=referrer)
 
-    def __iter__(self) -> Iterator[Step]:
-        for record in self._records:
-            kind = record.headers.get("warc-type", "").lower()
-            if kind == "request":
-                self._take_request(record)
-            elif kind == "response" and self._n_records >= self._start:
-                self._take_response(record)
-            self._n_records += 1
-            yield from self._ready(_N_WAITING)
-        yield from self._ready(0)
-        yield self._n_records, None
-
-    def _ready(self, n_may_wait: int) -> Iterator[Step]:
-        while self._waiting and (self._waiting[0].request or len(self._waiting) > n_may_wait):
-            response = self._waiting.popleft()
-            request = response.request
-            n_done = self._waiting[0].position if self._waiting else self._n_records
-            if request is None:
-                yield n_done, response.page
-            elif request.method == "GET":
-                yield n_done, replace(response.page, referrer=request.referrer)
-
-    def _take_request(self, record: WarcRecord) -> None:
-        message = parse_message(record.block)
-        method = message.first_line.partition(" ")[0].upper()
-        request = _Request(method, message.headers.get("referer") or None)
+    for record in RecordReader(chunks, on_damage):
+        kind = record.headers.get("warc-type", "").lower()
         url, ids = _target(record), _ids(record)
-        for response in self._waiting:
-            if response.request is None and (response.ids & ids or response.page.url == url):
+        if kind == "request":
+            message = parse_message(record.block)
+            request = message.first_line.partition(" ")[0].upper(), message.headers.get("referer") or None
+            asked = (each for each in waiting if each.request is None and (each.ids & ids or each.page.url == url))
+            if (response := next(asked, None)) is not None:
                 response.request = request
-                return
-        for key in (*ids, url):
-            self._requests[key] = request
-        while len(self._requests) > _N_REQUESTS:
-            self._requests.popitem(last=False)
-
-    def _take_response(self, record: WarcRecord) -> None:
-        url = _target(record)
-        if not url.lower().startswith(("http:", "https:")):
-            if not url:
-                self._on_damage(record.offset, "a response without WARC-Target-URI")
-            return
-        page = self._page(record, url)
-        if page is None:
-            self._on_damage(record.offset, f"the response to {url} has no HTTP status line")
-            return
-        ids = _ids(record)
-        found = [self._requests.pop(key) for key in (*ids, url) if key in self._requests]
-        self._waiting.append(_WaitingResponse(page, self._n_records, ids, found[0] if found else None))
-
-    def _page(self, record: WarcRecord, url: str) -> Page | None:
-        message = parse_message(record.block)
-        status = _STATUS.match(message.first_line)
-        if status is None or not 100 <= int(status[1]) <= 599:
-            return None
-        content = decoded_body(message)
-        if len(content) > MAX_BODY:
-            self._on_damage(record.offset, f"the body of {url} unpacks to more than {MAX_BODY} bytes and was cut there")
-        return Page(
-            url=url,
-            status=int(status[1]),
-            redirect_to=target_of_answer(url, int(status[1]), message.headers.get("location")),
-            content_type=message.headers.get("content-type"),
-            content=content[:MAX_BODY],
-            fetched_at=timestamp(record.headers.get("warc-date", "")),
-        )
+            else:
+                requests.update(dict.fromkeys((*ids, url), request))
+                while len(requests) > _N_REQUESTS:
+                    requests.popitem(last=False)
+        elif kind == "response" and n_records >= start and (page := _page_of(record, url, on_damage)) is not None:
+            found = [requests.pop(key) for key in (*ids, url) if key in requests]
+            waiting.append(_Response(page, n_records, ids, found[0] if found else None))
+        n_records += 1
+        yield from ready(_N_WAITING)
+    yield from ready(0)
+    yield n_records, None
 
 
-def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], start: int = 0) -> Iterator[Step]:
+def _page_of(record: WarcRecord, url: str, on_damage: OnDamage) -> Page | None:
+    """The page of a response; None for other schemes than http and https, and if it is no HTTP answer."""
+    if not url:
+        on_damage(record.offset, "a response without WARC-Target-URI")
+    if not url.lower().startswith(("http:", "https:")):
+        return None
+    message = parse_message(record.block)
+    status = _STATUS.match(message.first_line)
+    if status is None:
+        on_damage(record.offset, f"the response to {url} has no HTTP status line")
+        return None
+    content = decoded_body(message)
+    if len(content) > MAX_BODY:
+        on_damage(record.offset, f"the body of {url} unpacks to more than {MAX_BODY} bytes and was cut there")
+    return Page(
+        url=url,
+        status=int(status[1]),
+        redirect_to=target_of_answer(url, int(status[1]), message.headers.get("location")),
+        content_type=message.headers.get("content-type"),
+        content=content[:MAX_BODY],
+        fetched_at=timestamp(record.headers.get("warc-date", "")),
+    )
+
+
+def read_wacz(path: Path, on_damage: OnDamage, progress: Progress | None = None, start: int = 0) -> Iterator[Step]:
     """Read the pages of a WACZ file, a ZIP file with WARC files in its folder ``archive``, without unpacking it.
 
     The damage offsets count in the WARC file that the reason names.
@@ -152,7 +122,8 @@ def read_wacz(path: Path, on_damage: OnDamage, on_read: Callable[[int], None], s
                 yield n_before + n_done, page
             n_before += n_done
             n_bytes += member.compress_size
-            on_read(n_bytes)
+            if progress is not None:
+                progress(path.name, n_bytes, path.stat().st_size)
 
 
 def warc_members(path: Path) -> list[zipfile.ZipInfo]:

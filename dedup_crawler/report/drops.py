@@ -181,14 +181,10 @@ def _counts_of(folder: Path, trouble: list[str]) -> Mapping[str, RuleCounts]:
 
 def _lines(path: Path, progress: Progress) -> Iterator[LoggedDrop | None]:
     """Read the drops of a file; None for a line without a drop."""
-    try:
-        size = path.stat().st_size
-        chunks = read_chunks(path, lambda n_read: progress("drops", n_read, size))
-        for _, line in bounded_lines(chunks, MAX_LINE):
-            if line not in (b"", b"\r"):
-                yield _drop(line) if isinstance(line, bytes) else None
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read ({error.strerror or type(error).__name__}).") from None
+    chunks = read_chunks(path, lambda _, n_read, n_bytes: progress("drops", n_read, n_bytes))
+    for _, line in bounded_lines(chunks, MAX_LINE):
+        if line not in (b"", b"\r"):
+            yield _drop(line) if isinstance(line, bytes) else None
 
 
 def _drop(line: bytes) -> LoggedDrop | None:

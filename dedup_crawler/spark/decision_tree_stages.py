@@ -53,9 +53,8 @@ PAIRS = pa.schema(
         ("cuts", pa.string()),
     ]
 )
-TREES = pa.schema([("host", pa.string()), ("rules", pa.string()), ("cuts", pa.string())])
-RULES = TREES
-"""Columns of the result: a host, its ``rules.json`` and its entry of ``deep_keys.json``."""
+RULES = pa.schema([("host", pa.string()), ("rules", pa.string()), ("cuts", pa.string())])
+"""Columns of trees and of the result: a host, its ``rules.json`` and its entry of ``deep_keys.json``."""
 
 
 def decision_tree_rules(urls: DataFrame, method: DecisionTree) -> DataFrame:
@@ -96,9 +95,9 @@ def trees_frame(pairs: DataFrame, method: DecisionTree) -> DataFrame:
         rows = [TreeRow(json.loads(row["context"]), _transformation(row, known)) for row in ordered]
         host, cuts = ordered[0]["host"], ordered[0]["cuts"]
         rules = json.dumps(rules_to_json(rules_of_rows(host, rows, method.name)))
-        return pa.Table.from_pylist([{"host": host, "rules": rules, "cuts": cuts}], TREES)
+        return pa.Table.from_pylist([{"host": host, "rules": rules, "cuts": cuts}], RULES)
 
-    return pairs.groupBy("host").applyInArrow(tree, from_arrow_schema(TREES))
+    return pairs.groupBy("host").applyInArrow(tree, from_arrow_schema(RULES))
 
 
 def rules_frame(urls: DataFrame, trees: DataFrame, method: DecisionTree) -> DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from operator import itemgetter
 from pathlib import Path
 
@@ -24,11 +24,10 @@ from dedup_crawler.json_values import read_json
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.folder import DESCRIPTION, folder_name, write_whole
 from dedup_crawler.methods.model.training_data import TrainingData
-from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.pages.store import is_better
 from dedup_crawler.pages.tables import storable
 from dedup_crawler.spark.session import Row
-from dedup_crawler.spark.texts import Text, unpacked
+from dedup_crawler.spark.texts import Text
 
 CATALOGUE = "catalogue.parquet"
 _ROWS = ".catalogue"
@@ -64,22 +63,17 @@ class HostRow:
     """Reason why there is no model."""
 
 
-_TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-SCHEMA = pa.schema([(field.name, _TYPES[str(field.type)]) for field in fields(HostRow)])
-"""Columns of the catalogue."""
-
-
-def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> HostRow:
+def learn_host(host: str, rows: Iterable[Row], n_found: int, folder: Path) -> HostRow:
     """Learn the model of a host and write it to its place in *folder*; never raises an error because of the pages.
 
-    *packs* are rows of :data:`~dedup_crawler.spark.texts.PACKS`. *n_found* is the number of pages that were found of
+    *rows* are those of :data:`~dedup_crawler.spark.texts.TEXTS`. *n_found* is the number of pages that were found of
     the host, which may be more than their texts.
     """
     start = time.monotonic()
     try:
-        kept = _in_order(packs)
-        pages = list(map(_page_of, kept))
-        links = {text.url: text.links for text in kept}
+        kept = _in_order(rows)
+        pages = [text.page for text in kept]
+        links = {text.page.url: text.links for text in kept}
         evidence = PageEvidence.of_pages(pages, links_of=lambda url: links.get(url, ()))
         data = TrainingData.of_pages(pages, compared_clusters(lambda: pages, evidence).numbers(), evidence)
         model = make_method(METHOD).fit(*data)
@@ -103,35 +97,21 @@ def learn_host(host: str, packs: Iterable[Row], n_found: int, folder: Path) -> H
     )
 
 
-def _in_order(packs: Iterable[Row]) -> list[Text]:
+def _in_order(rows: Iterable[Row]) -> list[Text]:
     """Texts in crawl order, each URL once, with the answer that a store keeps."""
     found: list[Text] = []
     n_letters = 0
-    for pack in packs:
-        n_letters += pack["n_letters"]
+    for row in rows:
+        n_letters += row["n_letters"]
         if n_letters > MAX_TEXT:
             raise BadInputError(f"its texts have more than {MAX_TEXT} characters: give a smaller --max-pages")
-        found += unpacked(pack["texts"])
+        found.append(Text.of(row["text"]))
     kept: dict[str, Text] = {}
     for text in sorted(found, key=itemgetter(0, 1)):
-        known = kept.get(text.url)
-        if known is None or is_better((text.status, text.has_body), (known.status, known.has_body)):
-            kept[text.url] = text
+        known = kept.get(text.page.url)
+        if known is None or is_better((text.page.status, text.has_body), (known.page.status, known.has_body)):
+            kept[text.page.url] = text
     return list(kept.values())
-
-
-def _page_of(text: Text) -> LabelledPage:
-    return LabelledPage(
-        url=text.url,
-        referrer=text.referrer,
-        status=text.status,
-        redirect_to=text.redirect_to,
-        title=text.title,
-        main_text=text.main_text,
-        simhash=None,
-        cluster=None,
-        digest=text.digest,
-    )
 
 
 def write_row(folder: Path, row: HostRow) -> None:
@@ -156,7 +136,7 @@ def row_of(folder: Path, host: str) -> HostRow | None:
 
 def write_catalogue(folder: Path, rows: Iterable[HostRow]) -> Path:
     """Write the catalogue; a reader sees the old one or the new one."""
-    table = pa.Table.from_pylist([asdict(row) for row in sorted(rows, key=lambda row: row.host)], SCHEMA)
+    table = pa.Table.from_pylist([asdict(row) for row in sorted(rows, key=lambda row: row.host)])
     buffer = pa.BufferOutputStream()
     parquet.write_table(table, buffer)
     write_whole(folder / CATALOGUE, buffer.getvalue().to_pybytes())

@@ -20,7 +20,7 @@ import xxhash
 from pyarrow import parquet
 
 from dedup_crawler.errors import BadInputError, DedupError
-from dedup_crawler.pages.compression import OnDamage
+from dedup_crawler.pages.compression import Damages, OnDamage
 from dedup_crawler.pages.database import shown_location
 from dedup_crawler.pages.imports import Kind, Source, kind_of_file
 from dedup_crawler.pages.items import NAMES, has_field, page_of
@@ -60,8 +60,7 @@ class Input:
     def pages(self, on_damage: OnDamage) -> Iterator[Page]:
         """Read the pages in order; what cannot be read is told by its place in the file and the reason."""
         if self.kind is not None:
-            steps = Source(Path(self.place), self.kind).steps(on_damage, lambda n_bytes: None, 0)
-            return (page for _, page in steps if page is not None)
+            return (page for _, page in Source(Path(self.place), self.kind).steps(on_damage) if page is not None)
         return _parquet_pages(self.place, on_damage) if self.is_parquet else _stored_pages(self.place)
 
 
@@ -73,9 +72,12 @@ def find_inputs(paths: Sequence[str]) -> tuple[list[Input], list[str]]:
 
     BadInputError if a path does not exist, or no file can be used.
     """
-    found = [_input_or_problem(place) for path in paths for place in _files_of(path)]
-    inputs = [each for each in found if isinstance(each, Input)]
-    problems = [each for each in found if isinstance(each, str)]
+    inputs, problems = [], []
+    for place in [place for path in paths for place in _files_of(path)]:
+        try:
+            inputs.append(_input_of(place))
+        except DedupError as error:  # noqa: PERF203 - of one file among many
+            problems.append(str(error))
     if not inputs:
         more = f" (and {len(problems) - 1} more that cannot be used)" if len(problems) > 1 else ""
         raise BadInputError(problems[0] + more if problems else f"there is no file in {', '.join(paths)}")
@@ -89,13 +91,6 @@ def _files_of(path: str) -> list[str]:
         raise BadInputError(f"there is no file or folder {path}")
     found = sorted(each for each in Path(path).rglob("*") if each.is_file())
     return [str(each) for each in found if each.name[0] not in "._"]
-
-
-def _input_or_problem(place: str) -> Input | str:
-    try:
-        return _input_of(place)
-    except DedupError as error:
-        return str(error)
 
 
 def _input_of(place: str) -> Input:
@@ -159,21 +154,17 @@ def read_pages(source: Input) -> Iterator[Page | str]:
 
     In URLs, characters that a store refuses are replaced as the store does.
     """
-    n_damages = 0
-    first = ""
-
-    def on_damage(place: int, reason: str) -> None:
-        nonlocal n_damages, first
-        n_damages += 1
-        first = first or f"{place}: {reason}"
-
+    damages = Damages()
+    on_damage = damages.of(source.name)
     try:
         for page in source.pages(on_damage):
             yield _storable(page)
     except (DedupError, OSError) as error:  # of one file among many: it was there when the job began
         on_damage(0, str(error))
-    if n_damages:
-        yield f"{source.name}: {n_damages} {'place' if n_damages == 1 else 'places'} could not be read; first {first}"
+    if damages.n:
+        first = damages.records[0]
+        places = f"{damages.n} {'place' if damages.n == 1 else 'places'}"
+        yield f"{source.name}: {places} could not be read; first {first.offset}: {first.reason}"
 
 
 def _storable(page: Page) -> Page:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from dedup_crawler.spark import MAX_PAGES
 from dedup_crawler.spark.hosts import HostRow, learn_host, row_of, write_catalogue, write_row
 from dedup_crawler.spark.inputs import Input, Shares, read_pages, shares_of, sort_of
 from dedup_crawler.spark.session import TASKS_A_CORE, Row, inputs_frame, records
-from dedup_crawler.spark.texts import PACKS, packs_of
+from dedup_crawler.spark.texts import TEXTS, texts_of
 
 _MAX_NAME = 200  # letters of a host: names of files are not longer than 255
 _COUNTS = pa.schema([("host", pa.string()), ("template", pa.int64()), ("n", pa.int64()), ("damage", pa.string())])
@@ -130,9 +131,6 @@ def _learn(
 ) -> None:
     """Read the texts, bring those of a host together, and have each host learnt where its texts are."""
 
-    def packs(number: int, source: Input) -> Iterator[Row]:
-        return packs_of(number, source, plan)
-
     def learn(key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         host = key[0].as_py()
         if _done(folder, host) is None:  # else a worker that died had done it
@@ -141,7 +139,7 @@ def _learn(
         yield pa.RecordBatch.from_pylist([{"host": host}], _LEARNT)
 
     n_tasks = min(len(plan), TASKS_A_CORE * spark.sparkContext.defaultParallelism)
-    at_home = inputs_frame(spark, inputs, packs, PACKS).repartition(n_tasks, "host")
+    at_home = inputs_frame(spark, inputs, partial(texts_of, plan=plan), TEXTS).repartition(n_tasks, "host")
     at_home.groupBy("host").applyInArrow(learn, from_arrow_schema(_LEARNT)).collect()
 
 

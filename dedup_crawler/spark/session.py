@@ -26,7 +26,7 @@ TASKS_A_CORE = 32
 _TRIES = 4  # of a task whose worker process died; a local master has one try unless it says otherwise
 _LOCAL = re.compile(r"local(?:\[([0-9]+|\*)\])?")
 _SHOWN = 300
-# Java only moves packs of texts: compiling more, and collecting garbage in parallel, costs more than it saves
+# Java only moves compressed texts: compiling more, and collecting garbage in parallel, costs more than it saves
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 

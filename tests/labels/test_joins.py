@@ -94,19 +94,8 @@ def test_any_string_is_a_digest_or_none(text):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("sha1:ZMSA5TNJUKKRYAIM5PRUJLL24DV7QYOO", "cb240ecda9a2951c010cebe344ad7ae0ebf861ce"),
-        ("sha-256:" + "AB" * 32, "ab" * 32),
-        ("md5:" + "AB" * 16, "ab" * 16),
-    ],
+    "nothing", ["", "-", "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "d41d8cd98f00b204e9800998ecf8427e"]
 )
-def test_one_digest_has_one_spelling(one, other):
-    """Archives and crawlers write the same digest in different ways."""
-    assert body_digest(one) == body_digest(other) is not None
-
-
-@pytest.mark.parametrize("nothing", ["", "-", "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", "d41d8cd98f00b204e9800998ecf8427e"])
 def test_no_body_has_no_digest(nothing):
-    """Placeholders for a missing digest, and digests of an empty body, are no digests."""
+    """Placeholders for a missing digest, and digests of an empty body in base 16 and 32, are no digests."""
     assert body_digest(nothing) is None

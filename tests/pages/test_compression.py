@@ -99,7 +99,7 @@ def test_progress_counts_bytes_of_the_file(path: Path, pack):
     """The last progress call reports the file's size."""
     path.write_bytes(pack(b"".join(PARTS)))
     seen: list[int] = []
-    for _ in read_chunks(path, seen.append):
+    for _ in read_chunks(path, lambda _, n_read, size: seen.append(n_read)):
         pass
     assert seen == sorted(seen)
     assert seen[-1] == path.stat().st_size

@@ -87,7 +87,7 @@ def imported(tmp_path, content: bytes, name: str = "export", **options):
         ({"fetched_at": 5}, Page("http://a/", fetched_at=5.0)),
         ({"date": "1970-01-01T00:00:07Z"}, Page("http://a/", fetched_at=7.0)),
         ({"date": "never"}, Page("http://a/")),
-        ({"hash": "0" * 32, "Word Count": "10"}, Page("http://a/", digest="md5:" + "0" * 32)),
+        ({"hash": "0" * 32, "Word Count": "10"}, Page("http://a/", digest="0" * 32)),
         ({"hash": "0" * 32, "Word Count": "9"}, Page("http://a/")),
     ],
 )
@@ -234,6 +234,7 @@ def test_damage_is_told_and_the_rest_is_read(tmp_path):
         tmp_path, b'url,body\nhttp://a/,x\nhttp://b/\nhttp://c/\xe9,x\nhttp://d/,"\xe9\n"\nhttp://e/,"x\nhttp://f/,x\n'
     )
     assert [page.url for page in pages] == ["http://a/", "http://d/"]
+    assert (report.damages.records[0].path, report.damages.records[0].offset) == (str(tmp_path / "export"), 21)
     assert [damaged.reason for damaged in report.damages.records] == [
         "row 2: 1 cells below 2 columns",
         "row 3: 'http://c/\ufffd' is not in UTF-8: save the file as UTF-8",

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -114,64 +113,6 @@ def test_a_killed_crawler_loses_a_batch_and_hinders_nobody(postgres, tmp_path):
             assert " ERROR: " not in (folder / "log").read_text()
     with PageStore(database, create=False) as store:
         assert set(store.urls()) == served
-
-
-def test_writers_in_any_order_neither_fail_nor_wait_for_each_other_for_ever(postgres):
-    """Eight stores make the tables and write the same pages, each in an order of its own; no URL is stored twice."""
-    database = postgres.new_database()
-    failures: list[BaseException] = []
-
-    def write(seed: int) -> None:
-        urls = [f"http://a.example/{n}" for n in range(1000)]
-        random.Random(seed).shuffle(urls)
-        try:
-            with PageStore(database) as store:
-                store.add_many(Page(url, content=b"x" * 500) for url in urls)
-        except StoreError as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=write, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    with PageStore(database, create=False) as store:
-        assert sorted(store.urls()) == sorted(f"http://a.example/{n}" for n in range(1000))
-
-
-def test_pages_are_read_back_as_they_were_written(postgres):
-    """
-    URLs of 10,000 characters, with and without a body, are no error; upper case, spaces and composed letters make other
-    URLs; characters that Postgres refuses are replaced; bodies are exact.
-    """
-    draw = random.Random(0)
-    long = "http://a.example/" + "".join(draw.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=10_000))
-    odd = [
-        "http://a/B",
-        "http://a/b",
-        "http://a/b ",
-        "http://a/\u00e9",
-        "http://a/e\u0301",
-        "http://a/%\\'\"\U0001f600",
-    ]
-    found = [
-        Page(long, content=b"long"),
-        Page(f"{long}2", digest="d" * 10_000),
-        *(Page(url, content=bytes(range(256)), fetched_at=1234567890.123456) for url in odd),
-        Page("http://a/body", 599, content=draw.randbytes(3_000_000)),
-        Page("http://a/\0\ud800", 404, referrer="\ud800", redirect_to="\0", content_type="\0\udfff"),
-    ]
-    with PageStore(postgres.new_database()) as store:
-        assert store.add_many(found) == len(found)
-        assert store.add_many(found) == 0
-        read = list(store.pages())
-        assert read[:-1] == found[:-1]
-        assert read[-1] == Page("http://a/\ufffd\ufffd", 404, "\ufffd", "\ufffd", "\ufffd\ufffd")
-        assert store.get(long) == found[0]
-        assert store.get("http://A/b") is None
-        assert [page.url for page in store.after(long, 1)] == [f"{long}2"]
-        assert [fact.n_bytes for fact in store.page_facts(with_sizes=True)][-2:] == [3_000_000, 0]
 
 
 def test_postgres_may_be_restarted(postgres):

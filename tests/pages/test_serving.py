@@ -67,10 +67,10 @@ def get(client: http.client.HTTPConnection, target: str, method: str = "GET") ->
 
 def test_it_says_what_it_serves(site: RecordedSite):
     """The host with most URLs, their number, and the URL; on loopback only."""
-    assert (site.n_urls, site.origin) == (11, SITE)
+    assert (site.urls.n_urls, site.urls.origin) == (11, SITE)
     assert site.address.startswith("http://127.0.0.1:")
-    assert site.served_url(f"{SITE}/b?x=1&y=2") == f"{site.address}/b?x=1&y=2"
-    assert site.recorded_url(f"{site.address}/sp%20ace%5B1%5D") == f"{SITE}/sp ace[1]"
+    assert site.urls.served(f"{SITE}/b?x=1&y=2") == f"{site.address}/b?x=1&y=2"
+    assert site.urls.recorded(f"{site.address}/sp%20ace%5B1%5D") == f"{SITE}/sp ace[1]"
     assert site.report.damages.n == 0
 
 
@@ -155,7 +155,7 @@ def test_another_recorded_host_can_be_served(recording: Path):
     """host= chooses; the error for an unrecorded one names the recorded ones."""
     site = RecordedSite([recording], host="elsewhere.example")
     site.close()
-    assert (site.n_urls, site.origin) == (1, "https://elsewhere.example")
+    assert (site.urls.n_urls, site.urls.origin) == (1, "https://elsewhere.example")
     with pytest.raises(ServeError, match=r"no page of no\.example, only of elsewhere\.example, forum\.example\.org"):
         RecordedSite([recording], host="no.example")
 
@@ -201,7 +201,7 @@ def test_a_real_crawl_finds_every_page(site: RecordedSite, tmp_path: Path):
     command = [PYTHON[0], "-m", "scrapy", "runspider", "walk.py", "-o", "pages.json", "-s", "LOG_LEVEL=ERROR"]
     subprocess.run([*command, "-s", "TELNETCONSOLE_ENABLED=0"], cwd=tmp_path, check=True, timeout=600)
     pages = json.loads((tmp_path / "pages.json").read_text())
-    found = {site.recorded_url(page["url"]) for page in pages if page["status"] == 200}
+    found = {site.urls.recorded(page["url"]) for page in pages if page["status"] == 200}
     assert found == {f"{SITE}/", f"{SITE}/b?x=1&y=2", f"{SITE}/sp ace[1]", f"{SITE}/\u00e9"}
 
 

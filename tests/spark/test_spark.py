@@ -253,7 +253,7 @@ def test_a_page_that_kills_its_process_costs_one_try(spark, tmp_path):
     (tmp_path / "killer.jsonl").write_text(as_json(found))
     deadly = found[30].url
 
-    def packs(number, source):
+    def reading(number, source):
         clean = texts.clean_page
 
         def kill(page, *arguments, **options):
@@ -263,17 +263,17 @@ def test_a_page_that_kills_its_process_costs_one_try(spark, tmp_path):
 
         texts.clean_page = kill
         try:
-            yield from texts.packs_of(number, source, {"killer.example": {}})
+            yield from texts.texts_of(number, source, {"killer.example": {}})
         finally:
             texts.clean_page = clean
 
     inputs, _ = find_inputs([str(tmp_path)])
-    rows = inputs_frame(spark, inputs, packs, texts.PACKS).collect()
+    rows = inputs_frame(spark, inputs, reading, texts.TEXTS).collect()
 
-    read = [text for row in rows for text in texts.unpacked(row.texts)]
-    assert [text.url for text in read] == [page.url for page in found]
-    assert all(text.main_text for text in read)
-    assert sum(row.n_letters for row in rows) == sum(len(text.main_text) for text in read)
+    read = [texts.Text.of(row.text).page for row in rows]
+    assert [page.url for page in read] == [page.url for page in found]
+    assert all(page.main_text for page in read)
+    assert [row.n_letters for row in rows] == [len(page.main_text) for page in read]
 
 
 def test_a_page_that_never_ends_ends_the_first_try():
@@ -284,46 +284,6 @@ def test_a_page_that_never_ends_ends_the_first_try():
         "texts.clean_page = lambda *_, **__: time.sleep(60); list(texts._read_here(['page']))"
     )
     assert run(code=code).returncode == -signal.SIGALRM
-
-
-def test_packs_hold_few_texts_of_one_host():
-    """
-    However the hosts of a file are mixed, each text comes out of the packs of its host, in order. Neither a pack nor
-    what waits for one grows with the file.
-    """
-    pytest.importorskip("pyspark")
-    from dedup_crawler.spark.texts import Text, packed, unpacked
-
-    draw = random.Random(1)
-
-    def text(n, length):
-        return Text(
-            0, n, f"u{n}", 200, None, None, "title", "x" * length, None, has_body=True, is_skipped=False, links=[]
-        )
-
-    given = [(f"host{draw.randrange(40)}", text(n, draw.choice([9, 300_000]))) for n in range(400)]
-    given += [("large", text(n, 1)) for n in range(400, 2900)]
-    taken = 0
-
-    def counted():
-        nonlocal taken
-        for each in given:
-            taken += 1
-            yield each
-
-    def letters(its):
-        return sum(len(text.main_text) for _, text in its)
-
-    found, waiting = [], 0
-    for pack in packed(counted()):
-        texts = unpacked(pack["texts"])
-        found += [(pack["host"], text) for text in texts]
-        waiting = max(waiting, letters(given[:taken]) - letters(found))
-        assert len(texts) <= 1000
-        assert pack["n_letters"] == sum(len(text.main_text) for text in texts) < 2**21
-    assert waiting < 2**24 + 2**21
-    for host in {host for host, _ in given}:
-        assert [text for its, text in found if its == host] == [text for its, text in given if its == host]
 
 
 def test_a_large_host_is_sampled_by_template(learn, tmp_path):
