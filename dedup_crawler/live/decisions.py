@@ -139,7 +139,7 @@ class Decisions:
         if question.is_redirected or self._covered.n_redirected:
             self._note_reached(question, Holder(Standing.NEW, 0))
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
-            self._explorer.comparisons.forget_owner(question.digest)
+            self._explorer.comparisons.owners.forget(question.digest)
         self._report.owned(question.digest, question.request.url)
         self._note_owner(question)
         return self._kept(question)

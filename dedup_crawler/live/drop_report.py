@@ -8,11 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from scrapy.crawler import Crawler
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler import signals
 from dedup_crawler.errors import BadInputError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dedup_crawler.live")
 
 MAX_OWNERS = 20_000
-"""Number of owners that are surely remembered: at twice as many, the earlier half is forgotten."""
+"""Number of owners that are remembered, those of the latest forms."""
 _MAX_RULES = 200  # rules with a log line and a counter of their own
 
 
@@ -40,8 +40,8 @@ class DropReport:
     def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:
         self._crawler = crawler
         self._is_debug = is_debug
-        self.owners: dict[bytes, str] = {}
-        """Form digest -> URL of its owner, the most recent ones."""
+        self.owners: LocalCache[bytes, str] = LocalCache(MAX_OWNERS)
+        """Form digest -> URL of its owner."""
         self._counts: Counter[str] = Counter()  # counts not in the stats yet
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
@@ -54,8 +54,6 @@ class DropReport:
     def owned(self, digest: bytes, url: str) -> None:
         """Remember the owner of a form."""
         self.owners[digest] = url
-        if len(self.owners) > 2 * MAX_OWNERS:
-            self.owners = dict(islice(self.owners.items(), MAX_OWNERS, None))
 
     def restored(self, digest: bytes, url: str) -> None:
         """Remember the first fetched URL of a form; the seen set keeps its rules."""

@@ -14,11 +14,13 @@ wrong value is switched off, and from then on every value needs its test. The se
 from __future__ import annotations
 
 import math
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
+
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.language.statistics import tail
@@ -261,7 +263,8 @@ class Speakers:
     """Decides whether the verdict about a form counts: a form speaks once for a rule, and a few times against it."""
 
     def __init__(self) -> None:
-        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
+        # (rule, form) -> wrong verdicts that counted
+        self._spoken: LocalCache[tuple[str, bytes], int] = LocalCache(MAX_FORMS)
 
     def has_spoken(self, rule: str, form_digest: bytes) -> bool:
         """Return True if a verdict about the form has counted."""
@@ -275,8 +278,6 @@ class Speakers:
             return False
         self._spoken[key] = (n_wrong or 0) + (not is_same)
         self._spoken.move_to_end(key)
-        if len(self._spoken) > MAX_FORMS:
-            self._spoken.popitem(last=False)
         return True
 
 

@@ -12,7 +12,7 @@ from costs import at_most
 from dedup_crawler.evidence.two_fetches import MAX_PAGES, GrowingText
 from dedup_crawler.labels.lines import digest
 from dedup_crawler.live.collecting.response_page import FetchedPage
-from dedup_crawler.live.exploration.same_page import MAX_HOSTS, OwnerPages, PagesOfSite, SiteTexts, read, same_page
+from dedup_crawler.live.exploration.same_page import OwnerPages, PagesOfSite, read, same_page
 
 WORDS = [
     "ash",
@@ -259,18 +259,3 @@ def test_no_page_is_read_before_somebody_asks():
     for i in range(50):
         late.offer(b"%d" % i, topic(f"/{i}", i))
     assert late.text(OwnerPages()).n_titles == 50
-
-
-def test_one_site_says_nothing_about_another():
-    """Each host has its own text; the number of hosts is bounded."""
-    sites, kept = SiteTexts(), OwnerPages()
-    sites.catch_up(kept)
-    for i in range(30):
-        kept.put(b"%d" % i, topic(f"/{i}", i))
-        sites.of("a.example").offer(b"%d" % i, topic(f"/{i}", i))
-    assert sites.of("a.example").text(kept) is not None
-    assert sites.of("b.example").text(kept) is None
-    for i in range(MAX_HOSTS):
-        sites.of(f"host{i}.example")
-    assert len(sites._sites) == MAX_HOSTS
-    assert sites.of("a.example").text(kept) is None
