@@ -234,10 +234,10 @@ class Answers:
         request = self._request_of(substitute)
         if request is None:
             return
-        self._explorer.alternatives.forget(form, request.url)
         if self._explorer.walls.is_walled(form):
-            self._explorer.alternatives.add(form, request.url, request)
+            self._explorer.walled(form, request)
         else:
+            self._explorer.take_alternative(form, request.url)
             self._send_substitutes([request])
 
     async def _withdraw(self, forms: set[bytes]) -> None:

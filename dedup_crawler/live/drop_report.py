@@ -51,6 +51,10 @@ class DropReport:
         """Add to a stat; :meth:`flush` writes the sums, because every link changes several stats."""
         self._counts[name] += count
 
+    def counted(self, name: str) -> int:
+        """Return a stat."""
+        return int(self._crawler.stats.get_value(f"dedup/{name}", 0)) + self._counts[name]
+
     def owned(self, digest: bytes, url: str) -> None:
         """Remember the owner of a form."""
         self.owners[digest] = url

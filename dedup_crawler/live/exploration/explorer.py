@@ -14,12 +14,12 @@ from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
-from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
+from dedup_crawler.live.exploration.dropped_requests import Drop, DroppedRequests
 from dedup_crawler.live.exploration.reloads import Reloads
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.request_text import Kept, url_of_kept
+from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
@@ -53,8 +53,8 @@ class Explorer:
     ) -> None:
         self.evidence = models.evidence
         self.walls = Walls(report)
-        self.alternatives: Alternatives = Alternatives()
-        """Dropped requests, by form."""
+        self.drops = DroppedRequests()
+        """Dropped requests, as far as they are kept."""
         self._models = models
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
@@ -62,7 +62,6 @@ class Explorer:
         self.comparisons = Comparisons(self._judged, models, earlier, reloads)
         if self._keeps_pages:
             reloads.begin()
-        self._reservoir: Reservoir = Reservoir()
         self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
@@ -130,18 +129,30 @@ class Explorer:
         url = question.request.url
         if url in self._dropped:
             return
+        if (earlier := self.drops.take_of(question.digest, url)) is not None:
+            self._taken_back([earlier], are_sent=False)
         self._dropped.add(url)
         self.evidence.dropped(rules)
-        kept = question.kept()
-        self._reservoir.add(rules, kept, question.digest, is_new=url not in self._looked_at)
+        drop = Drop(question.kept(), url, question.digest, tuple(dict.fromkeys(rules)))
+        self.drops.add(drop, is_new=url not in self._looked_at)
         self._ever_dropped.add(url)
-        self.alternatives.add(question.digest, url, kept)
 
-    def take_alternative(self, form: bytes) -> Kept | None:
-        """Remove and return the oldest dropped request of a form whose URL was not fetched since it was dropped."""
-        while (kept := self.alternatives.take(form)) is not None:
-            if normal_form(url_of_kept(kept)) not in self.fetched:
-                return kept
+    def walled(self, form: bytes, request: Request) -> None:
+        """Keep a request that was to be sent in place of the owner of a form, for the time when a wall is gone."""
+        if not self.drops.has(form, request.url):
+            self.evidence.dropped(())
+            self.drops.add(Drop(request, request.url, form))
+
+    def take_alternative(self, form: bytes, url: str | None = None) -> Kept | None:
+        """Remove and return the drop of a form with this *url*, to be sent in place of its owner.
+
+        None: the oldest drop whose URL was not fetched since it was dropped.
+        """
+        while (drop := self.drops.take_of(form, url)) is not None:
+            self._taken_back([drop])
+            self._dropped.discard(drop.url)  # if it is dropped again, it is kept again
+            if url is not None or normal_form(drop.url) not in self.fetched:
+                return drop.request
         return None
 
     def judge(self, test: marks.Test, request: Request, response: Response) -> None:
@@ -277,43 +288,43 @@ class Explorer:
             return []
         rules = self.evidence.n_dropped()
         held = [rule for rule in rules if self.evidence.is_held(rule)]
-        kept = [each for rule in held for each in self._reservoir.take(rule)]
+        taken = [drop for rule in held for drop in self.drops.take(rule)]
         n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
         n_missing |= {value: 1 for value in self.evidence.dropped_values() if self.evidence.n_missing(value)}
-        kept += self._reservoir.sample(n_missing, self.evidence.has_spoken)
-        return self._taken_back(kept)
+        taken += self.drops.sample(n_missing, self.evidence.has_spoken)
+        return self._taken_back(taken)
 
     def take_missing(self, is_missing: Callable[[str], bool]) -> list[Kept]:
         """Return the drops whose URL is missing on the page that they were taken for."""
-        return self._taken_back(self._reservoir.take_if(lambda kept: is_missing(url_of_kept(kept))))
+        return self._taken_back(self.drops.take_if(is_missing))
 
     def to_probe(self) -> list[bytes]:
         """Return the forms to fetch through another URL, because other forms had the same answer."""
-        return self.alike.probes(self.comparisons.owners.items(), self.alternatives.__contains__)
+        return self.alike.probes(self.comparisons.owners.items(), self.drops.has)
 
     def begin_anew(self) -> list[Kept]:
         """Note that the models were replaced; return the drops of the old models, which the new ones decide anew."""
         self._dropped.clear()
         self.comparisons.clear()
         self.covered.clear()
-        for kept in self._reservoir.looked_at():
-            self._looked_at.add(url_of_kept(kept))
-        return self._taken_back(self._reservoir.take_all(), are_sent=False)
+        for url in self.drops.looked_at():
+            self._looked_at.add(url)
+        return self._taken_back(self.drops.take_all(), are_sent=False)
 
     def switch_off(self, rule: str) -> list[Kept]:
         """Switch off *rule*; return its drops."""
         self._dropped.clear()
-        kept = self._taken_back(self._reservoir.take(rule))
-        for url in map(url_of_kept, kept):  # if another rule drops it, the tests of this one say nothing of that
-            self._ever_dropped.discard(url)
-            self._looked_at.discard(url)
-        return kept
+        taken = self.drops.take(rule)
+        for drop in taken:  # if another rule drops it, the tests of this one say nothing of that
+            self._ever_dropped.discard(drop.url)
+            self._looked_at.discard(drop.url)
+        return self._taken_back(taken)
 
-    def _taken_back(self, kept: Iterable[tuple[Kept, tuple[str, ...]]], *, are_sent: bool = True) -> list[Kept]:
+    def _taken_back(self, drops: Iterable[Drop], *, are_sent: bool = True) -> list[Kept]:
         by_url: dict[str, Kept] = {}
-        for request, rules in kept:
-            self.evidence.taken_back(rules, is_sent=are_sent)
-            by_url[url_of_kept(request)] = request
+        for drop in drops:
+            self.evidence.taken_back(drop.rules, is_sent=are_sent)
+            by_url[drop.url] = drop.request
         return [*by_url.values()]
 
     def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None, *, was_counted: bool = False) -> None:
@@ -323,7 +334,7 @@ class Explorer:
                 self.evidence.undecided(rules)
             return
         self._report.count("explored/agree" if is_same else "explored/disagree")
-        self._reservoir.tested(rules)
+        self.drops.tested(rules)
         if (failing := self.evidence.record(rules, form, is_same=is_same)) is not None:
             self._failing.append(failing)
 

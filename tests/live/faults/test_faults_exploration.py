@@ -122,7 +122,7 @@ class WalledSite(Site):
 
 
 GROUP = 20
-LINKED = {2: 0, 4: 3, 5: 1, 10: 6}
+LINKED = {2: 0, 3: 3, 5: 1, 10: 6}
 """Hub -> the group whose second URLs it links."""
 
 
