@@ -236,3 +236,8 @@ def walk(site: Site, folder: Path, *, prefix: Sequence[str] = (), **settings: An
         written = json.loads(out.read_text())
         crawl.stats, crawl.seen = written["stats"], written["seen"]
     return crawl
+
+
+def walk_filtered(site: Site, folder: Path, **settings: Any) -> Crawl:
+    """Crawl with a model that ignores the whole query."""
+    return walk(site, folder, DEDUP_MODEL=strip_query_model(folder / "model", site.host), **settings)

@@ -10,7 +10,7 @@ import pytest
 
 from dedup_crawler.live.walls.freeze import N_CHECKED, WallCheck, kind_of
 from faulty_site import text
-from live_site import Answer, Site, strip_query_model, walk
+from live_site import Answer, Site, walk_filtered
 
 N_ITEMS = 240
 N_VIEWS = 3
@@ -74,8 +74,7 @@ def html(content: str) -> Answer:
 
 def crawled(site: Site, folder: Path, **settings: object) -> tuple[int, str]:
     """How often the site was taken for walled, and the log of the filter."""
-    model = strip_query_model(folder / "model", site.host)
-    crawl = walk(site, folder, DEDUP_MODEL=model, LOG_LEVEL="INFO", CONCURRENT_REQUESTS=4, **settings)
+    crawl = walk_filtered(site, folder, LOG_LEVEL="INFO", CONCURRENT_REQUESTS=4, **settings)
     return crawl.stats.get("dedup/site/frozen", 0), crawl.log
 
 

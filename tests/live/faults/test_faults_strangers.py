@@ -15,7 +15,7 @@ from dedup_crawler.live.exploration.dropped_requests import FORGOTTEN_AT_ONCE, M
 from dedup_crawler.live.requests.request_text import request_of, request_text
 from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.methods import make_method
-from live_site import Site, strip_query_model, walk
+from live_site import Site, strip_query_model, walk, walk_filtered
 from planted_site import HOST, session_ids
 
 N_LINKS = 20_000
@@ -110,9 +110,8 @@ def test_urls_cannot_write_lines_of_the_log(tmp_path: Path):
         anchors = "".join(f'<a href="{link}">x</a>' for link in links)
         site.answers["/"].body = f"<html><body>{anchors}</body></html>".encode("utf-8", "surrogatepass")
         site.page("/odd?a=1&b=%E2%80%A8%E2%80%A9")
-        model = strip_query_model(tmp_path / "model", site.host)
         dropped = tmp_path / "dropped.jsonl"
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DEBUG="True", DEDUP_DROPPED=dropped)
+        crawl = walk_filtered(site, tmp_path, DEDUP_DEBUG="True", DEDUP_DROPPED=dropped)
     assert crawl.status == 0
     assert "Traceback" not in crawl.log
     ours = [line for line in crawl.log.splitlines() if "Filtered duplicate-content" in line]
@@ -131,8 +130,7 @@ def test_a_referrer_cannot_write_lines_of_the_log(tmp_path: Path):
         for path in [f"/here?x={middle}%202026-01-01%20ERROR:%20forged" for middle in ("%0B%0C%85", "%0B%0C%C2%85")]:
             site.page(path, "/a?1", "/a?2")
         site.page("/a?1")
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DEBUG="True")
+        crawl = walk_filtered(site, tmp_path, DEDUP_DEBUG="True")
     assert crawl.stats["dedup/request/dropped"] == 1
     (line,) = [line for line in crawl.log.splitlines() if "Filtered duplicate-content" in line]
     assert "(referer: " in line
