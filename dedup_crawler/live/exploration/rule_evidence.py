@@ -302,7 +302,6 @@ class RuleEvidence:
         doubted = set() if is_same else self._doubted(sharing)
         for rule in sharing:
             life = self._lives[rule]
-            life.n_explored += 1
             life.n_here += 1
             life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += not is_same

@@ -97,8 +97,8 @@ class Life:
     n_agreed: int = 0
     n_disagreed: int = 0
     is_switched_off: bool = False
-    n_explored: int = 0
-    """All explorations, including repeated ones of a form."""
+    n_earlier: int = 0
+    """Explorations of earlier crawls."""
     foreign: RuleCounts = _NO_TESTS
     """Counts of earlier crawls, or of the other crawlers of this one."""
     is_tested: bool = False
@@ -127,12 +127,17 @@ class Life:
         """Start from the counts of earlier processes."""
         self.foreign = counts
         self.n_agreed, self.n_disagreed, self.is_switched_off = counts
-        self.n_explored, self.n_wrong = self.n_agreed + self.n_disagreed, self.n_disagreed
+        self.n_earlier, self.n_wrong = self.n_agreed + self.n_disagreed, self.n_disagreed
 
     def passed_on(self) -> Life:
         """Return the life of a rule that takes over all tests; this one no longer counts as a rule that holds."""
         self.is_passed_on = True
         return replace(self, is_passed_on=False, n_under_way=0, recent=self.recent.copy())
+
+    @property
+    def n_explored(self) -> int:
+        """All explorations, including repeated ones of a form."""
+        return self.n_earlier + self.n_here
 
     @property
     def promised_error(self) -> float:
@@ -172,7 +177,6 @@ class Life:
         self.n_disagreed += n_disagreed
         self.n_wrong += n_disagreed
         self.n_here += n_agreed + n_disagreed
-        self.n_explored += n_agreed + n_disagreed
         self.foreign = RuleCounts(self.foreign.n_agreed + n_agreed, self.foreign.n_disagreed + n_disagreed)
         return n_agreed + n_disagreed > 0
 
