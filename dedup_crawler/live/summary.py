@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -19,6 +18,7 @@ from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.exploration.rule_life import RuleState
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.methods.model.evidence_file import lost_pages
+from dedup_crawler.methods.model.folder import write_whole
 
 MANY_DROPS = 20
 """A rule with this many drops, none of them verified, is named."""
@@ -150,7 +150,7 @@ class StatusPage:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         try:
-            self._write("<!doctype html><title>Crawl</title>The crawl begins.")
+            write_whole(self._path, b"<!doctype html><title>Crawl</title>The crawl begins.")
         except OSError as error:
             raise BadInputError(f"DEDUP_STATUS = {path!r} cannot be written: {error.strerror or error}.") from error
 
@@ -159,17 +159,8 @@ class StatusPage:
         states = sorted(crawl.models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
         rules = [(state, crawl.models.sentence(state.rule)) for state in states[:_MAX_RULES]]
         with contextlib.suppress(OSError):
-            self._write(html(getattr(crawl.crawler.spider, "name", ""), numbers(crawl), rules, ended))
-
-    def _write(self, text: str) -> None:
-        """Replace the file at once, so that a reader never sees half a page."""
-        new = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
-        try:
-            new.write_text(text, encoding="utf-8", errors="replace")
-            new.replace(self._path)
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
+            page = html(getattr(crawl.crawler.spider, "name", ""), numbers(crawl), rules, ended)
+            write_whole(self._path, page.encode("utf-8", "replace"))
 
 
 def numbers(crawl: FilteredCrawl) -> list[Number]:

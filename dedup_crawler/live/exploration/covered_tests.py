@@ -139,14 +139,18 @@ class CoveredTests:
 
     def run_dry(self, *, is_idle: bool) -> None:
         """Judge the pages that no other page has shown in time; *is_idle*: all."""
-        while self._waiting and (is_idle or self._is_due(self._waiting[0])):
+        while self._waiting:
+            is_due = len(self._waiting) > MAX_WAITING or self.n_answers - self._waiting[0].n_answers > PATIENCE
+            if not is_idle and not is_due:
+                return
             page = self._waiting.popleft()
             if page.texts is None:
                 self.n_redirected -= 1
                 self._on_verdict(page.form, page.rules, False)
                 continue
             is_same = self._has_shown(page.texts)
-            if is_same is False and not self._knows_pages():
+            # an earlier process may have fetched a page that shows it
+            if is_same is False and (self.is_resumed or self.shown is None or not self.shown.knows_frame):
                 self._evidence.undecided(page.rules, is_suspicious=True)
                 is_same = None
             self._on_verdict(page.form, page.rules, is_same, was_counted=True)
@@ -157,9 +161,6 @@ class CoveredTests:
         self._linked.clear()
         self.n_redirected = 0
 
-    def _is_due(self, page: _Waiting) -> bool:
-        return len(self._waiting) > MAX_WAITING or self.n_answers - page.n_answers > PATIENCE
-
     def _look_again(self) -> None:
         """Judge the pages whose content other pages have shown by now."""
         waiting, self._waiting = self._waiting, deque()
@@ -168,10 +169,6 @@ class CoveredTests:
                 self._on_verdict(page.form, page.rules, True)
             else:
                 self._waiting.append(page)
-
-    def _knows_pages(self) -> bool:
-        """Return True if this process has seen all pages that the crawl fetched."""
-        return not self.is_resumed and self.shown is not None and self.shown.knows_frame
 
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
         return self.shown.has_shown(texts) if self.shown is not None else None

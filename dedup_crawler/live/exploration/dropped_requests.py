@@ -14,6 +14,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from dedup_crawler.live.requests.request_text import Kept
+from dedup_crawler.live.seen.table import UrlSet
 
 MAX_ALL = 20_000
 """Number of requests that are surely kept."""
@@ -80,26 +81,26 @@ class DroppedRequests:
         self._of_form: defaultdict[bytes, dict[str, int]] = defaultdict(dict)  # form -> URL -> number of the drop
         self._n_added = 0
         self._n_looked_at = 0  # number of drops when tests were last chosen
+        self._looked_at = UrlSet()  # URLs of such drops that were all taken: a later drop of them is not new
 
     def has(self, form: bytes, url: str | None = None) -> bool:
         """Return True if a drop of the form with this URL (None: any) is kept."""
         return form in self._of_form and (url is None or url in self._of_form[form])
 
-    def add(self, drop: Drop, *, is_new: bool = True) -> None:
+    def add(self, drop: Drop) -> None:
         """Keep a drop, whose URL must not be kept with the same form.
 
-        One that is not new was :meth:`looked_at` when an earlier model had dropped it: the tests of that time stand
-        beside it.
+        If tests were chosen when an earlier model had dropped the URL, these tests stand beside it.
         """
         self._dropped[self._n_added] = drop
         self._of_form[drop.form][drop.url] = self._n_added
         for rule in drop.rules or (_NO_RULE,):
             its = self._of_rule[rule]
             its.numbers[self._n_added] = None
-            if is_new:
-                its.n_since += 1
-            else:
+            if drop.url in self._looked_at:
                 its.tested.append(2 * self._n_added)
+            else:
+                its.n_since += 1
         self._n_added += 1
         if len(self._dropped) >= MAX_ALL + FORGOTTEN_AT_ONCE:
             fullest = max(self._of_rule.values(), key=lambda its: len(its.numbers))
@@ -114,8 +115,11 @@ class DroppedRequests:
                 its.tested.append(2 * self._n_added - 1)
 
     def take(self, rule: str) -> list[Drop]:
-        """Remove and return the drops of *rule*, oldest first."""
-        return self._taken([*self._of_rule[rule].numbers])
+        """Remove and return the drops of *rule*, oldest first; its tests say nothing of later drops of these URLs."""
+        taken = self._taken([*self._of_rule[rule].numbers])
+        for drop in taken:
+            self._looked_at.discard(drop.url)
+        return taken
 
     def take_of(self, form: bytes, url: str | None = None) -> Drop | None:
         """Remove and return the drop of a form with this URL (None: the oldest one), if it is kept."""
@@ -142,16 +146,15 @@ class DroppedRequests:
         self._n_looked_at = self._n_added
         return self._taken(sorted(chosen))
 
-    def looked_at(self) -> list[str]:
-        """Return the URLs of the drops that were kept when :meth:`sample` last chose tests."""
-        return [drop.url for number, drop in self._dropped.items() if number < self._n_looked_at]
-
     def take_if(self, is_taken: Callable[[str], bool]) -> list[Drop]:
         """Remove and return the drops whose URL is to be taken, the oldest first."""
         return self._taken([number for number, drop in self._dropped.items() if is_taken(drop.url)])
 
     def take_all(self) -> list[Drop]:
-        """Remove and return all drops, the oldest first; forget all tests."""
+        """Remove and return all drops, the oldest first: a new model decides about them."""
+        for number, drop in self._dropped.items():
+            if number < self._n_looked_at:
+                self._looked_at.add(drop.url)
         self._of_rule.clear()
         self._of_form.clear()
         taken = [*self._dropped.values()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.collecting.response_page import FetchedPage
@@ -65,7 +66,8 @@ class Explorer:
         self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
-        self._credit: dict[str, float] = {}  # least tested rule of a would-be drop -> tests that it is owed
+        # least tested rule of a would-be drop -> tests that it is owed
+        self._credit: LocalCache[str, float] = LocalCache(_MAX_CREDITS)
         self.fetched = UrlSet()
         """URLs in normal form that were sent as tests, led to another page, or were fetched before their rules were
         learnt: another link to them is dropped for good, without a test."""
@@ -75,8 +77,6 @@ class Explorer:
         """URLs that the present rules have dropped."""
         self._ever_dropped = UrlSet()
         """URLs that rules of any model have dropped. Not each new model is a new chance that they become tests."""
-        self._looked_at = UrlSet()
-        """URLs that earlier models had dropped when tests were last chosen among their drops."""
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
         self._failing: list[str] = []
@@ -99,8 +99,6 @@ class Explorer:
             return False
         if question.is_covered and self.covered.shown is None:
             self.covered.begin(self.comparisons.owners.items())
-        if len(self._credit) >= _MAX_CREDITS:
-            self._credit.clear()
         credit = min(_MAX_CREDIT, self._credit.get(least_tested, 0.0) + rate)
         is_cheap = question.is_covered or is_awaited or question.digest in self.comparisons.owners
         is_chosen = rate == 1 or self._random.random() < (credit if is_cheap else credit * _NEEDS_OWNER)
@@ -133,8 +131,7 @@ class Explorer:
             self._taken_back([earlier], are_sent=False)
         self._dropped.add(url)
         self.evidence.dropped(rules)
-        drop = Drop(question.kept(), url, question.digest, tuple(dict.fromkeys(rules)))
-        self.drops.add(drop, is_new=url not in self._looked_at)
+        self.drops.add(Drop(question.kept(), url, question.digest, tuple(dict.fromkeys(rules))))
         self._ever_dropped.add(url)
 
     def walled(self, form: bytes, request: Request) -> None:
@@ -291,7 +288,7 @@ class Explorer:
         taken = [drop for rule in held for drop in self.drops.take(rule)]
         n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
         n_missing |= {value: 1 for value in self.evidence.dropped_values() if self.evidence.n_missing(value)}
-        taken += self.drops.sample(n_missing, self.evidence.has_spoken)
+        taken += self.drops.sample(n_missing, self.evidence.speakers.has_spoken)
         return self._taken_back(taken)
 
     def take_missing(self, is_missing: Callable[[str], bool]) -> list[Kept]:
@@ -307,8 +304,6 @@ class Explorer:
         self._dropped.clear()
         self.comparisons.clear()
         self.covered.clear()
-        for url in self.drops.looked_at():
-            self._looked_at.add(url)
         return self._taken_back(self.drops.take_all(), are_sent=False)
 
     def switch_off(self, rule: str) -> list[Kept]:
@@ -317,7 +312,6 @@ class Explorer:
         taken = self.drops.take(rule)
         for drop in taken:  # if another rule drops it, the tests of this one say nothing of that
             self._ever_dropped.discard(drop.url)
-            self._looked_at.discard(drop.url)
         return self._taken_back(taken)
 
     def _taken_back(self, drops: Iterable[Drop], *, are_sent: bool = True) -> list[Kept]:

@@ -118,8 +118,7 @@ class Reloads:
         site = self._site(host)
         site.reloads.append(reload)
         was, site.rotating = site.rotating, RotatingText.of(site.reloads)
-        if self._crawler.stats is not None:
-            self._crawler.stats.inc_value("dedup/request/reloaded")
+        self._crawler.stats.inc_value("dedup/request/reloaded")
         if site.rotating.places and not was.places:
             logger.info("Pages of %s show another text with every fetch, in the same places; it is ignored.", host)
         for listener in self.listeners:

@@ -10,9 +10,9 @@ from dedup_crawler.live.exploration import dropped_requests
 from dedup_crawler.live.exploration.dropped_requests import FORGOTTEN_AT_ONCE, MAX_ALL, Drop, DroppedRequests
 
 
-def add(drops, rules, request, form=None, *, is_new=True):
+def add(drops, rules, request, form=None):
     """Keep a request, as the only drop of its form if none is given; the request is its own URL."""
-    drops.add(Drop(request, request, form or str(request).encode(), tuple(rules)), is_new=is_new)
+    drops.add(Drop(request, request, form or str(request).encode(), tuple(rules)))
 
 
 def nothing_spoken(rule, form):
@@ -198,25 +198,23 @@ def test_bounds_hold_whatever_comes(steps, max_all, at_once):
 
 
 def test_drops_of_an_earlier_model_are_no_row_without_a_test():
-    """When a new model decides them anew, only drops that came after tests were last chosen count as untested."""
+    """
+    When a new model decides them anew, only drops that came after tests were last chosen count as untested; so do all
+    drops of a rule that was switched off.
+    """
     drops = DroppedRequests()
     for n in range(40):
-        add(drops, ["a"], n, is_new=n >= 30)
-    assert {*requests_of(drops.sample({"a": 0}, nothing_spoken))} <= {*range(30, 40)}
-    again = DroppedRequests()
-    for n in range(40):
-        add(again, ["a"], n, is_new=False)
-    assert again.sample({"a": 0}, nothing_spoken) == []
-    assert taken(again, "a") == [*range(40)]
-
-
-def test_drops_are_looked_at_when_tests_are_chosen():
-    """Those that are kept then, and no later ones."""
-    drops = DroppedRequests()
-    for n in range(20):
         add(drops, ["a"], n)
-    assert drops.looked_at() == []
-    chosen = {*requests_of(drops.sample({"a": 3}, nothing_spoken))}
-    add(drops, ["a"], 20)
-    assert chosen
-    assert {*drops.looked_at()} == {*range(20)} - chosen
+        if n == 29:
+            chosen = {*requests_of(drops.sample({"a": 3}, nothing_spoken))}
+    again = requests_of(drops.take_all())
+    assert again == [n for n in range(40) if n not in chosen]
+    for n in again:
+        add(drops, ["b"], n)
+    assert {*requests_of(drops.sample({"b": 0}, nothing_spoken))} <= {*range(30, 40)}
+    for n in requests_of(drops.take_all()):
+        add(drops, ["c"], n)
+    assert drops.sample({"c": 0}, nothing_spoken) == []
+    for n in taken(drops, "c"):
+        add(drops, ["d"], n)
+    assert drops.sample({"d": 0}, nothing_spoken) != []

@@ -87,20 +87,3 @@ def test_memory_is_bounded_and_counted(steps):
     for number in range(6):
         pages.forget(bytes([number]))
     assert (pages.n_bytes, len(pages._pages)) == (0, 0)
-
-
-def test_html_takes_a_fraction(monkeypatch):
-    """A thousand pages with much boilerplate fit, though their bodies would not."""
-    monkeypatch.setattr(same_page, "MAX_KEPT_BYTES", 2_000_000)
-    pages = OwnerPages()
-    for i in range(1000):
-        pages.put(i.to_bytes(2, "big"), page(b"<li><a href='/x/%d'>entry</a></li>" % i * 300))
-    assert len(pages._pages) == 1000
-
-
-def test_all_can_be_forgotten():
-    """When the model is replaced, its forms are meaningless."""
-    pages = OwnerPages()
-    pages.put(b"a", page(b"text"))
-    pages.clear()
-    assert (len(pages._pages), pages.n_bytes, pages.get(b"a")) == (0, 0, None)
