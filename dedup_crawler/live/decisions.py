@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import compress
 
 from scrapy import Request
@@ -281,7 +282,7 @@ class Decisions:
             comparisons.owner_came(question.digest, stored)
             return False
         self._count("explored/owners")
-        self._crawl.fetch_again(url, question.request, (question.digest, marks.OWNER, ()))
+        self._crawl.fetch_again(url, question.request, partial(self._explorer.owner_came, question.digest))
         return True
 
     async def _owner_of(self, question: Question) -> str | None:

@@ -114,7 +114,7 @@ class Explorer:
     def not_sent(self, request: Request) -> None:
         """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
         test, url = marks.test_of(request), normal_form(request.url)
-        if test is None or test[1] in marks.NO_TESTS or url not in self.fetched:
+        if test is None or url not in self.fetched:
             return  # an earlier process has counted it
         self.fetched.discard(url)
         if self._explores:  # a dry run does not count tests
@@ -155,11 +155,9 @@ class Explorer:
     def judge(self, test: marks.Test, request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
         form, expected, rules = test
-        if expected not in marks.NO_TESTS and len(self._tested) < _MAX_TESTED:
+        if len(self._tested) < _MAX_TESTED:
             self._tested.add(response.url)
-        if expected == marks.WALL:
-            self.walls.checked(_page(request, response))
-        elif self.walls.is_frozen(request.url):
+        if self.walls.is_frozen(request.url):
             self.not_answered(test)
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
@@ -167,24 +165,26 @@ class Explorer:
             self.covered.wait(form, rules, None)  # a link may still come
         elif expected == marks.COVERED:
             self.covered.judge(form, rules, _page(request, response))
-        elif expected == marks.OWNER:
-            self.comparisons.owner_came(form, _page(request, response))
         else:
             duplicate = Duplicate(rules, _page(request, response))
             self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
 
+    def owner_came(self, form: bytes, page: FetchedPage | None) -> None:
+        """Take in the page of an owner that was fetched again; None: there is no good answer."""
+        if page is None or self.walls.is_frozen(page.url):
+            self.comparisons.has_no_owner(form)
+        else:
+            self.comparisons.owner_came(form, page)
+
     def not_answered(self, test: marks.Test) -> None:
         """Note that an explored duplicate failed, or got an empty answer."""
-        form, expected, rules = test
-        if expected == marks.OWNER:
-            self.comparisons.has_no_owner(form)
-        elif expected != marks.WALL:
-            self._judged(form, rules, None)
+        form, _, rules = test
+        self._judged(form, rules, None)
 
     def not_fetched(self, request: Request, test: marks.Test) -> None:
         """Note that *request*, a test or the target of its redirect, will not be fetched."""
         form, expected, rules = test
-        if marks.is_redirected(request) and expected not in marks.NO_TESTS | marks.OF_COVERED:
+        if marks.is_redirected(request) and expected not in marks.OF_COVERED:
             self._judge_redirect(form, rules, request.url)
         else:
             self.not_answered(test)
@@ -218,7 +218,7 @@ class Explorer:
     def led_on(self, test: marks.Test, target: str | None) -> None:
         """Note that an explored URL redirects to *target* (None: no URL), which the spider may or may not request."""
         form, expected, rules = test
-        if target is None or expected in marks.NO_TESTS:
+        if target is None:
             self.not_answered(test)
         elif expected in marks.OF_COVERED:
             target_form, _ = self._models.form_of(target)

@@ -28,11 +28,6 @@ REACHED = "reached"
 REACHED_ALONE = "reached alone"
 """Covered, but redirected to a form that no link has reached yet."""
 OF_COVERED = frozenset({COVERED, REACHED, REACHED_ALONE})
-OWNER = "owner"
-"""The request is no test: it fetches an owner's page again for a comparison."""
-WALL = "wall"
-"""Nor is this one: it fetches a page again to see whether a wall stands."""
-NO_TESTS = frozenset({OWNER, WALL})
 
 SUBSTITUTE = "substitute"
 """The owner of its form failed."""

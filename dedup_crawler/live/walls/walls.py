@@ -40,7 +40,6 @@ class Walls:
         self._report = report
         self._freezes: LocalCache[str, SiteFreeze] = LocalCache(_MAX_HOSTS)  # the least recently seen host first
         self._forms: LocalCache[bytes, _Walled] = LocalCache(_MAX_WALLED)  # forms that got a wall instead of a page
-        self._shown: list[tuple[bytes, str]] = []  # forms that were cleared by a check, with their URLs
         self._to_check: list[str] = []
 
     def is_frozen(self, url: str) -> bool:
@@ -62,37 +61,39 @@ class Walls:
         self._forms.clear()
         return forms
 
-    def take_shown(self) -> list[tuple[bytes, str]]:
-        """Remove and return forms, with their URLs, that show what was taken for a wall."""
-        shown, self._shown = self._shown, []
-        return shown
-
     def take_urls_to_check(self) -> list[str]:
         """Remove and return the URLs to fetch once more, because a wall seems to stand since the last answer."""
         urls, self._to_check = self._to_check, []
         return urls
 
-    def checked(self, page: FetchedPage) -> None:
-        """Take in a page that was fetched once more; if there is no wall, the site is filtered again."""
+    def checked(self, page: FetchedPage) -> list[tuple[bytes, str]]:
+        """Take in a page that was fetched once more; if there is no wall, the site is filtered again.
+
+        Return the forms, with their URLs, that are known by now to show what was taken for a wall.
+        """
         host = host_of(normal_form(page.url))
         freeze = self._freezes.get(host)
         if freeze is None or (check := freeze.check) is None:
-            return
+            return []
         is_no_wall = check.answered(page.url, signature_of(page))
         if check.is_over:
             freeze.check = None
         if not is_no_wall:
-            return
+            return []
         # the page is that of the forms for which it was taken for a wall, if their URLs are of a checked kind
-        for form, (url, wall) in [*self._forms.items()]:
-            if wall == check.wall and kind_of(url) in check.kinds and host_of(normal_form(url)) == host:
-                del self._forms[form]
-                self._shown.append((form, url))
+        shown = [
+            (form, url)
+            for form, (url, wall) in self._forms.items()
+            if wall == check.wall and kind_of(url) in check.kinds and host_of(normal_form(url)) == host
+        ]
+        for form, _ in shown:
+            del self._forms[form]
         if freeze.end_by(check):
             self._report.say(
                 f"There is no wall at {host}: fetched once more, these URLs show that page again, and others of their "
                 "kind show their own. Duplicates are filtered as before."
             )
+        return shown
 
     def saw(self, forms: Sequence[bytes], page: FetchedPage) -> set[bytes]:
         """Take in the page that answered for *forms*; return the forms for which it is a wall."""
