@@ -6,7 +6,6 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -46,6 +45,7 @@ class DropReport:
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
         self._file: IO[str] | None = _opened(path)
+        self._lines: list[str] = []  # not in the file yet
 
     def count(self, name: str, count: int = 1) -> None:
         """Add to a stat; :meth:`flush` writes the sums, because every link changes several stats."""
@@ -125,14 +125,24 @@ class DropReport:
         for name, count in self._counts.items():
             self._crawler.stats.inc_value(f"dedup/{name}", count)
         self._counts.clear()
+        lines, self._lines = self._lines, []
         if self._file is not None:
-            self._guarded(self._file.flush)
+            try:
+                self._file.writelines(lines)
+                self._file.flush()
+            except OSError as error:
+                self.warn(f"DEDUP_DROPPED cannot be written: {error}; later drops are not listed.")
+                self._close_file()
 
     def close(self) -> None:
         """Write the remaining drops and close the file."""
         self.flush()
+        self._close_file()
+
+    def _close_file(self) -> None:
         if self._file is not None:
-            self._guarded(self._file.close)
+            with suppress(OSError):
+                self._file.close()
             self._file = None
 
     def _log(
@@ -166,19 +176,7 @@ class DropReport:
             "referrer": question.referrer and question.referrer.url,
             "time": round(time.time(), 3),
         }
-        file = self._file
-        self._guarded(lambda: file.write(json.dumps(line) + "\n"))
-
-    def _guarded(self, action: Callable[[], object]) -> None:
-        """Run a file operation; an error is reported once, and the crawl goes on."""
-        try:
-            action()
-        except OSError as error:
-            self.warn_once("file", f"DEDUP_DROPPED cannot be written: {error}; later drops are not listed.")
-            if self._file is not None:
-                with suppress(OSError):
-                    self._file.close()
-                self._file = None
+        self._lines.append(json.dumps(line) + "\n")
 
 
 def _reason(question: Question, rules: tuple[str, ...]) -> str:
