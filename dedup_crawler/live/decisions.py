@@ -120,11 +120,6 @@ class Decisions:
         self.questions.forget_forms()
         self._owners.clear()
 
-    def begin_anew(self) -> None:
-        """Note that the models were replaced: queued requests are decided again when their turn comes."""
-        self.forget_forms()
-        self.questions.begin_anew()
-
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
         """Claim the form of each question; if the seen set fails, every request owns its form."""
         try:

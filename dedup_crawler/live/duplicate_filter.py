@@ -214,7 +214,7 @@ class DuplicateFilter(FilteredCrawl):
         except (ModelError, SeenUnavailableError) as error:
             self.report.warn(f"The models that were learnt cannot be used: {error}")
             return
-        self.decisions.begin_anew()
+        self.name = marks.new_crawl()  # queued requests are decided again when their turn comes
         self._sought_at = -1
         self.report.owners.clear()
         self.answers.left_over += self.explorer.begin_anew()
