@@ -105,7 +105,8 @@ class AlikeAnswers:
         if len(row) >= MIN_ROW:
             self._rows[signature] = max(len(row), self._rows.get(signature, 0))
             self._has_news = True
-            self._left.update(dict.fromkeys(row, ""))
+            for each in row:
+                self._left.setdefault(each, "")
 
 
 def forms_left(text: str) -> dict[bytes, str]:
