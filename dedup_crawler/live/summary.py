@@ -141,26 +141,23 @@ def _precision(n_agreed: int, n_judged: int, n_dropped: int) -> str:
     return f"precision {n_agreed / n_judged:.4f} ({n_agreed} of {n_judged} compared were the same page, of {n_dropped})"
 
 
-class StatusPage:
-    """The file with the page.
+def begin_status(path: str) -> None:
+    """Write the first page; BadInputError if it cannot be written."""
+    try:
+        write_whole(Path(path), b"<!doctype html><title>Crawl</title>The crawl begins.")
+    except OSError as error:
+        raise BadInputError(f"DEDUP_STATUS = {path!r} cannot be written: {error.strerror or error}.") from error
 
-    BadInputError if it cannot be written when the crawl starts.
-    """
 
-    def __init__(self, path: str) -> None:
-        self._path = Path(path)
-        try:
-            write_whole(self._path, b"<!doctype html><title>Crawl</title>The crawl begins.")
-        except OSError as error:
-            raise BadInputError(f"DEDUP_STATUS = {path!r} cannot be written: {error.strerror or error}.") from error
-
-    def show(self, crawl: FilteredCrawl, *, ended: str | None = None) -> None:
-        """Write the page; *ended* is the reason why the crawl has ended. Write errors are ignored."""
-        states = sorted(crawl.models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
-        rules = [(state, crawl.models.sentence(state.rule)) for state in states[:_MAX_RULES]]
-        with contextlib.suppress(OSError):
-            page = html(getattr(crawl.crawler.spider, "name", ""), numbers(crawl), rules, ended)
-            write_whole(self._path, page.encode("utf-8", "replace"))
+def show_status(crawl: FilteredCrawl, ended: str | None = None) -> None:
+    """Write the page, if there is one; *ended* is the reason why the crawl has ended. Write errors are ignored."""
+    if crawl.options.status is None:
+        return
+    states = sorted(crawl.models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
+    rules = [(state, crawl.models.sentence(state.rule)) for state in states[:_MAX_RULES]]
+    page = html(getattr(crawl.crawler.spider, "name", ""), numbers(crawl), rules, ended)
+    with contextlib.suppress(OSError):
+        write_whole(Path(crawl.options.status), page.encode("utf-8", "replace"))
 
 
 def numbers(crawl: FilteredCrawl) -> list[Number]:

@@ -84,18 +84,12 @@ class WallCheck:
         """The URLs whose answers are awaited, those without a wall first: a short wall may end meanwhile."""
         return sorted(self._awaited, key=self._awaited.__getitem__)
 
-    @property
-    def is_over(self) -> bool:
-        """Return True if all answers have come."""
-        return not self._awaited
-
-    def answered(self, url: str, signature: int) -> bool:
-        """Take in the page of a URL; return True if it was the last one, and there is no wall."""
+    def answered(self, url: str, signature: int) -> bool | None:
+        """Take in the page of a URL; return True if there is a wall, None while more answers are awaited."""
         shows_wall = self._awaited.pop(url, None)
-        if shows_wall is None:
-            return False
-        self._is_wall |= (signature == self.wall) != shows_wall
-        return not self._awaited and not self._is_wall
+        if shows_wall is not None:
+            self._is_wall |= (signature == self.wall) != shows_wall
+        return None if self._awaited else self._is_wall
 
 
 class _Watched(NamedTuple):

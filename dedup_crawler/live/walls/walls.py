@@ -75,10 +75,10 @@ class Walls:
         freeze = self._freezes.get(host)
         if freeze is None or (check := freeze.check) is None:
             return []
-        is_no_wall = check.answered(page.url, signature_of(page))
-        if check.is_over:
+        is_wall = check.answered(page.url, signature_of(page))
+        if is_wall is not None:
             freeze.check = None
-        if not is_no_wall:
+        if is_wall is not False:
             return []
         # the page is that of the forms for which it was taken for a wall, if their URLs are of a checked kind
         shown = [
