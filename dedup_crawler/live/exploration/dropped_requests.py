@@ -29,7 +29,7 @@ UNTESTED_SHARE = 0.2
 _NO_RULE = ""  # stands for the rules of drops without any
 
 
-class Drop(NamedTuple):
+class DroppedRequest(NamedTuple):
     """A dropped request."""
 
     request: Kept
@@ -76,7 +76,7 @@ class DroppedRequests:
     """
 
     def __init__(self) -> None:
-        self._dropped: dict[int, Drop] = {}  # by number, in their order
+        self._dropped: dict[int, DroppedRequest] = {}  # by number, in their order
         self._of_rule: defaultdict[str, _RuleDrops] = defaultdict(_RuleDrops)
         self._of_form: defaultdict[bytes, dict[str, int]] = defaultdict(dict)  # form -> URL -> number of the drop
         self._n_added = 0
@@ -87,7 +87,7 @@ class DroppedRequests:
         """Return True if a drop of the form with this URL (None: any) is kept."""
         return form in self._of_form and (url is None or url in self._of_form[form])
 
-    def add(self, drop: Drop) -> None:
+    def add(self, drop: DroppedRequest) -> None:
         """Keep a drop, whose URL must not be kept with the same form.
 
         If tests were chosen when an earlier model had dropped the URL, these tests stand beside it.
@@ -114,20 +114,20 @@ class DroppedRequests:
             if not its.tested or its.tested[-1] != 2 * self._n_added - 1:
                 its.tested.append(2 * self._n_added - 1)
 
-    def take(self, rule: str) -> list[Drop]:
+    def take(self, rule: str) -> list[DroppedRequest]:
         """Remove and return the drops of *rule*, oldest first; its tests say nothing of later drops of these URLs."""
         taken = self._taken([*self._of_rule[rule].numbers])
         for drop in taken:
             self._looked_at.discard(drop.url)
         return taken
 
-    def take_of(self, form: bytes, url: str | None = None) -> Drop | None:
+    def take_of(self, form: bytes, url: str | None = None) -> DroppedRequest | None:
         """Remove and return the drop of a form with this URL (None: the oldest one), if it is kept."""
         numbers = self._of_form.get(form, {})
         number = numbers.get(url) if url is not None else next(iter(numbers.values()), None)
         return self._taken([number])[0] if number is not None else None
 
-    def sample(self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]) -> list[Drop]:
+    def sample(self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]) -> list[DroppedRequest]:
         """Remove and return the given number of drops of each rule, evenly spaced.
 
         A second test of a form says little, so forms without a verdict (*has_spoken*) come first.
@@ -146,11 +146,11 @@ class DroppedRequests:
         self._n_looked_at = self._n_added
         return self._taken(sorted(chosen))
 
-    def take_if(self, is_taken: Callable[[str], bool]) -> list[Drop]:
+    def take_if(self, is_taken: Callable[[str], bool]) -> list[DroppedRequest]:
         """Remove and return the drops whose URL is to be taken, the oldest first."""
         return self._taken([number for number, drop in self._dropped.items() if is_taken(drop.url)])
 
-    def take_all(self) -> list[Drop]:
+    def take_all(self) -> list[DroppedRequest]:
         """Remove and return all drops, the oldest first: a new model decides about them."""
         for number, drop in self._dropped.items():
             if number < self._n_looked_at:
@@ -161,7 +161,7 @@ class DroppedRequests:
         self._dropped.clear()
         return taken
 
-    def _taken(self, numbers: Iterable[int]) -> list[Drop]:
+    def _taken(self, numbers: Iterable[int]) -> list[DroppedRequest]:
         taken = []
         for number in numbers:
             taken.append(drop := self._dropped.pop(number))

@@ -15,7 +15,7 @@ from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
-from dedup_crawler.live.exploration.dropped_requests import Drop, DroppedRequests
+from dedup_crawler.live.exploration.dropped_requests import DroppedRequest, DroppedRequests
 from dedup_crawler.live.exploration.reloads import Reloads
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
@@ -131,14 +131,14 @@ class Explorer:
             self._taken_back([earlier], are_sent=False)
         self._dropped.add(url)
         self.evidence.dropped(rules)
-        self.drops.add(Drop(question.kept(), url, question.digest, tuple(dict.fromkeys(rules))))
+        self.drops.add(DroppedRequest(question.kept(), url, question.digest, tuple(dict.fromkeys(rules))))
         self._ever_dropped.add(url)
 
     def walled(self, form: bytes, request: Request) -> None:
         """Keep a request that was to be sent in place of the owner of a form, for the time when a wall is gone."""
         if not self.drops.has(form, request.url):
             self.evidence.dropped(())
-            self.drops.add(Drop(request, request.url, form))
+            self.drops.add(DroppedRequest(request, request.url, form))
 
     def take_alternative(self, form: bytes, url: str | None = None) -> Kept | None:
         """Remove and return the drop of a form with this *url*, to be sent in place of its owner.
@@ -314,7 +314,7 @@ class Explorer:
             self._ever_dropped.discard(drop.url)
         return self._taken_back(taken)
 
-    def _taken_back(self, drops: Iterable[Drop], *, are_sent: bool = True) -> list[Kept]:
+    def _taken_back(self, drops: Iterable[DroppedRequest], *, are_sent: bool = True) -> list[Kept]:
         by_url: dict[str, Kept] = {}
         for drop in drops:
             self.evidence.taken_back(drop.rules, is_sent=are_sent)

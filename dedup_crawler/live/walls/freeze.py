@@ -110,8 +110,7 @@ class SiteFreeze:
         self.check: WallCheck | None = None
         """The latest check, until all of its answers have come."""
         self._window: OrderedDict[bytes, _Watched] = OrderedDict()  # form -> its page, the latest last
-        self._n_in_window: Counter[int] = Counter()  # by signature
-        self._before: Counter[int] = Counter()
+        self._before: Counter[int] = Counter()  # signature -> number of pages before the window
         self._n_before = 0
         self._walls: LocalCache[int, None] = LocalCache(MAX_WALLS)
         self._no_walls: LocalCache[int, set[str]] = LocalCache(MAX_WALLS)  # signature -> kinds that really show it
@@ -142,13 +141,11 @@ class SiteFreeze:
 
     def see(self, form_digest: bytes, page: FetchedPage) -> bool:
         """Take in the page of a form; return True if the freeze began or ended with it."""
-        self._leave(form_digest)  # a form counts once
+        self._window.pop(form_digest, None)  # a form counts once
         signature = signature_of(page)
         self._window[form_digest] = _Watched(page.url, kind_of(page.url), signature)
-        self._n_in_window[signature] += 1
         if len(self._window) > WINDOW:
-            first, old = next(iter(self._window.items()))
-            self._leave(first)
+            _, old = self._window.popitem(last=False)
             if self.wall is None and len(known := self._first.setdefault(old.kind, [])) < N_FIRST:
                 known.append(old.signature)
             if old.signature not in self._walls and not self._really_shows(old):
@@ -158,20 +155,13 @@ class SiteFreeze:
                 self._n_before += 1
         return self._freeze(signature) if self.wall is None else self._thaw()
 
-    def _leave(self, form_digest: bytes) -> None:
-        """Remove a form from the window."""
-        if (page := self._window.pop(form_digest, None)) is not None:
-            self._n_in_window[page.signature] -= 1
-            if not self._n_in_window[page.signature]:
-                del self._n_in_window[page.signature]
-
     def _freeze(self, signature: int) -> bool:
         is_known = signature in self._walls
         n_wanted = WALL_SHARE * (LAST if is_known else WINDOW)
-        if self._n_in_window[signature] <= n_wanted or not (is_known or self._is_sudden(signature)):
+        alike = [page for page in self._window.values() if page.signature == signature]
+        if len(alike) <= n_wanted or not (is_known or self._is_sudden(signature)):
             return False
-        pages = self._window.values()
-        if sum(page.signature == signature and not self._really_shows(page) for page in pages) <= n_wanted:
+        if sum(not self._really_shows(page) for page in alike) <= n_wanted:
             return False
         self.wall = signature
         self._walls[signature] = None
@@ -199,5 +189,5 @@ class SiteFreeze:
 
     def _end(self) -> None:
         for form in self.wall_forms():  # they are fetched again; in the window they would count as the next wall
-            self._leave(form)
+            del self._window[form]
         self.wall = None

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.live.exploration import dropped_requests
-from dedup_crawler.live.exploration.dropped_requests import FORGOTTEN_AT_ONCE, MAX_ALL, Drop, DroppedRequests
+from dedup_crawler.live.exploration.dropped_requests import FORGOTTEN_AT_ONCE, MAX_ALL, DroppedRequest, DroppedRequests
 
 
 def add(drops, rules, request, form=None):
     """Keep a request, as the only drop of its form if none is given; the request is its own URL."""
-    drops.add(Drop(request, request, form or str(request).encode(), tuple(rules)))
+    drops.add(DroppedRequest(request, request, form or str(request).encode(), tuple(rules)))
 
 
 def nothing_spoken(rule, form):
