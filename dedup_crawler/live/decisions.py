@@ -58,7 +58,7 @@ class Decisions:
     def _is_repeat(self, request: Request) -> bool:
         """Return True if the URL of a link already owns its form; the dupefilter then decides about it."""
         form = self._owners.get(request.url)
-        if form is None or request.dont_filter or self._covered.n_redirected or marks.is_marked(request):
+        if form is None or request.dont_filter or self._covered.redirected or marks.is_marked(request):
             return False
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
@@ -132,7 +132,7 @@ class Decisions:
 
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
-        if question.is_redirected or self._covered.n_redirected:
+        if question.is_redirected or self._covered.redirected:
             self._note_reached(question, Holder(Standing.NEW, 0))
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
             self._explorer.comparisons.owners.forget(question.digest)

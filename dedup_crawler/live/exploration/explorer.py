@@ -162,7 +162,7 @@ class Explorer:
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
         elif expected == marks.REACHED_ALONE:
-            self.covered.wait(form, rules, None)  # a link may still come
+            self.covered.wait_for_link(form, rules)
         elif expected == marks.COVERED:
             self.covered.judge(form, rules, _page(request, response))
         else:

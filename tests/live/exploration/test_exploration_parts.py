@@ -96,7 +96,10 @@ class Judged:
     def wait(self, n: int, *, in_place: bool = False) -> None:
         """Let the n-th page wait, when n answers have come."""
         self.tests.n_answers = n
-        self.tests.wait(b"%d" % n, (f"rule {n}",), shown_texts(article(n)) if in_place else None)
+        if in_place:
+            self.tests.judge(b"%d" % n, (f"rule {n}",), article(n))
+        else:
+            self.tests.wait_for_link(b"%d" % n, (f"rule {n}",))
 
     def taken(self) -> list[tuple[bytes, bool | None]]:
         """Return the verdicts since the last call."""
@@ -118,7 +121,7 @@ def test_a_page_that_waits_is_due_after_its_time():
         assert judged.taken() == [(form, False) for form in lost]
     judged.tests.run_dry(is_idle=True)
     assert judged.taken() == [(b"2", False), (b"4", False)]
-    assert judged.tests.n_redirected == 0
+    assert not judged.tests.redirected
 
 
 def test_a_page_that_answered_in_place_is_judged_by_its_text():
@@ -126,7 +129,7 @@ def test_a_page_that_answered_in_place_is_judged_by_its_text():
     judged = Judged()
     for n in (99, 100, 101):
         judged.wait(n, in_place=True)
-    assert judged.tests.n_redirected == 0
+    assert not judged.tests.redirected
     judged.tests.reached(b"100", None)
     judged.tests.saw(article(101))
     assert judged.taken() == []
@@ -140,9 +143,9 @@ def test_texts_that_others_show_by_now_are_looked_for_now_and_then():
     judged.wait(99, in_place=True)
     judged.tests.saw(article(99))
     for n in range(100, 118):
-        judged.wait(n)
+        judged.wait(n, in_place=True)
     assert judged.taken() == []
-    judged.wait(118)
+    judged.wait(118, in_place=True)
     assert judged.taken() == [(b"99", True)]
 
 
