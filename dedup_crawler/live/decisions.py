@@ -104,7 +104,7 @@ class Decisions:
             return True
         holder = (await self._holders([question]))[0]
         if holder.standing is Standing.NEW:
-            self._report.owned(question.digest, request.url)
+            self._report.owners[question.digest] = request.url
             forms.append(question.digest)
         if holder.standing is not Standing.SEEN or self._explorer.walls.is_frozen(question.url):
             request.meta.update(marked)
@@ -136,7 +136,7 @@ class Decisions:
             self._note_reached(question, Holder(Standing.NEW, 0))
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
             self._explorer.comparisons.owners.forget(question.digest)
-        self._report.owned(question.digest, question.request.url)
+        self._report.owners[question.digest] = question.request.url
         self._note_owner(question)
         return self._kept(question)
 
@@ -256,8 +256,8 @@ class Decisions:
 
     async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
         expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
-        if expected == marks.AT_HAND and self._explorer.comparisons.lacks_owner(question.digest):
-            expected = marks.AWAITED if await self._fetches_owner(question) else marks.AT_HAND
+        if expected == marks.AT_HAND and await self._fetches_owner(question):
+            expected = marks.AWAITED
         marks.change(question.request, {"test": (question.digest, expected, rules)})
         self._explorer.fetched.add(question.url)
         question.request.meta["dedup_canonical"] = question.form
@@ -265,10 +265,13 @@ class Decisions:
         return True
 
     async def _fetches_owner(self, question: Question) -> bool:
-        """Fetch the owner's page once more unless it is stored; return True if the page is on its way."""
+        """Fetch the owner's page once more unless it is at hand or unknown; return True if the page is on its way."""
         comparisons = self._explorer.comparisons
-        if comparisons.is_asked_again(question.digest):
-            return True
+        if question.digest in comparisons.owners:
+            return False
+        if (is_awaited := comparisons.asked_again.get(question.digest)) is not None:
+            return is_awaited
+        comparisons.asked_again[question.digest] = True
         url = await self._owner_of(question)
         if url is None or url == question.request.url:
             comparisons.has_no_owner(question.digest)

@@ -55,10 +55,6 @@ class DropReport:
         """Return a stat."""
         return int(self._crawler.stats.get_value(f"dedup/{name}", 0)) + self._counts[name]
 
-    def owned(self, digest: bytes, url: str) -> None:
-        """Remember the owner of a form."""
-        self.owners[digest] = url
-
     def restored(self, digest: bytes, url: str) -> None:
         """Remember the first fetched URL of a form; the seen set keeps its rules."""
         if len(self.owners) < MAX_OWNERS:

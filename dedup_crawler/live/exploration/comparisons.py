@@ -42,31 +42,20 @@ class Comparisons:
         """The pages of the owners, by form."""
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
-        # owners that are fetched again; False: this failed
-        self._asked_again: LocalCache[bytes, bool] = LocalCache(_MAX_ASKED)
+        self.asked_again: LocalCache[bytes, bool] = LocalCache(_MAX_ASKED)
+        """Form -> True if the page of its owner is being fetched again; False: the owner is unknown, or failed."""
         self._site = lru_cache(_MAX_HOSTS)(lambda host: PagesOfSite())
         self._framed: set[bytes] = set()  # forms whose page counted for the frame; each counts once
 
-    def lacks_owner(self, form: bytes) -> bool:
-        """Return True if the page of a form's owner is not kept, but can be fetched again."""
-        return form not in self.owners and self._asked_again.get(form) is not False
-
-    def is_asked_again(self, form: bytes) -> bool:
-        """Return True if the owner's page is being fetched again already; note that it is from now on."""
-        if self._asked_again.get(form):
-            return True
-        self._asked_again[form] = True
-        return False
-
     def has_no_owner(self, form: bytes) -> None:
         """Note that the owner of a form is unknown, or failed."""
-        self._asked_again[form] = False
+        self.asked_again[form] = False
         for duplicate in self._awaited.take(form):
             self._on_verdict(form, duplicate.rules, None)
 
     def owner_came(self, form: bytes, page: FetchedPage) -> None:
         """Keep an owner's page, and compare its waiting duplicates."""
-        self._asked_again.pop(form, None)
+        self.asked_again.pop(form, None)
         self.owners.put(form, page)
         for duplicate in self._awaited.take(form):
             self._compare(form, page, duplicate)
@@ -104,7 +93,7 @@ class Comparisons:
         """Forget all pages: the forms now come from another model."""
         self._framed.clear()
         self.owners.clear()
-        self._asked_again.clear()
+        self.asked_again.clear()
         self._awaited.take_all()
         self._early.clear()
 
