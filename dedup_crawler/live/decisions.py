@@ -255,33 +255,29 @@ class Decisions:
         return True
 
     async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
-        expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
-        if expected == marks.AT_HAND and await self._fetches_owner(question):
-            expected = marks.AWAITED
+        expected = marks.COVERED if question.is_covered else marks.OWNED
+        if expected == marks.OWNED and not is_awaited:
+            await self._fetch_owner(question)
         marks.change(question.request, {"test": (question.digest, expected, rules)})
         self._explorer.fetched.add(question.url)
         question.request.meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
         return True
 
-    async def _fetches_owner(self, question: Question) -> bool:
-        """Fetch the owner's page once more unless it is at hand or unknown; return True if the page is on its way."""
+    async def _fetch_owner(self, question: Question) -> None:
+        """Fetch the owner's page once more unless it is at hand, on its way, or unknown."""
         comparisons = self._explorer.comparisons
-        if question.digest in comparisons.owners:
-            return False
-        if (is_awaited := comparisons.asked_again.get(question.digest)) is not None:
-            return is_awaited
+        if question.digest in comparisons.owners or question.digest in comparisons.asked_again:
+            return
         comparisons.asked_again[question.digest] = True
         url = await self._owner_of(question)
         if url is None or url == question.request.url:
             comparisons.has_no_owner(question.digest)
-            return False
-        if (stored := self._crawl.earlier.page(url)) is not None:
+        elif (stored := self._crawl.earlier.page(url)) is not None:
             comparisons.owner_came(question.digest, stored)
-            return False
-        self._count("explored/owners")
-        self._crawl.fetch_again(url, question.request, partial(self._explorer.owner_came, question.digest))
-        return True
+        else:
+            self._count("explored/owners")
+            self._crawl.fetch_again(url, question.request, partial(self._explorer.owner_came, question.digest))
 
     async def _owner_of(self, question: Question) -> str | None:
         """Return the URL of the owner, if it is known."""

@@ -71,17 +71,17 @@ class Comparisons:
         if self._early:
             self._compare_early(may_wait=True)
 
-    def explored(self, form: bytes, duplicate: Duplicate, *, is_owner_awaited: bool) -> None:
+    def explored(self, form: bytes, duplicate: Duplicate) -> None:
         """Compare a duplicate with its owner's page, now or when that comes."""
         self.learn_frame(form, duplicate.page)  # after relearning, a site may yield only such pages
         if (owner := self.owners.get(form)) is not None:
             self._compare(form, owner, duplicate)
-        elif is_owner_awaited:
-            for given_up in self._awaited.add(form, duplicate):
-                self._on_verdict(form, given_up.rules, None)
-        else:  # the owner is unknown: the next duplicate is compared with this one
+        elif self.asked_again.get(form) is False:  # the next duplicate is compared with this one
             self.owners.put(form, duplicate.page, duplicate.rules)
             self._on_verdict(form, duplicate.rules, None)
+        else:
+            for given_up in self._awaited.add(form, duplicate):
+                self._on_verdict(form, given_up.rules, None)
 
     def run_dry(self) -> None:
         """Compare what can be compared; no more pages will come."""

@@ -166,8 +166,7 @@ class Explorer:
         elif expected == marks.COVERED:
             self.covered.judge(form, rules, _page(request, response))
         else:
-            duplicate = Duplicate(rules, _page(request, response))
-            self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
+            self.comparisons.explored(form, Duplicate(rules, _page(request, response)))
 
     def owner_came(self, form: bytes, page: FetchedPage | None) -> None:
         """Take in the page of an owner that was fetched again; None: there is no good answer."""

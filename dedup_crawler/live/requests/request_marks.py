@@ -17,10 +17,8 @@ from scrapy.http.request import NO_CALLBACK
 MARK = "dedup_mark"
 """Key of the meta that holds the :class:`Mark` of a request."""
 
-AT_HAND = ""
-"""The page of the owner is kept."""
-AWAITED = "awaited"
-"""The owner's page is being fetched, for the first time or again."""
+OWNED = ""
+"""The URL shows the page of the owner of its form."""
 COVERED = "covered"
 """A coverage rule says that the URL shows nothing new."""
 REACHED = "reached"
