@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration import comparisons
-from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import MAX_WAITING, PATIENCE, CoveredTests
 from dedup_crawler.live.exploration.rule_evidence import MAX_SETS, RuleEvidence
 from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, says_nothing, shown_texts
@@ -156,6 +156,22 @@ def test_the_pages_that_wait_are_bounded():
         judged.wait(0)
     judged.tests.run_dry(is_idle=False)
     assert len(judged.taken()) == 3
+
+
+def test_a_duplicate_waits_for_its_owner_unless_that_is_unknown():
+    """An owner that fails decides nothing. In place of an unknown one, the next duplicate is compared with the first."""
+    verdicts: list[tuple[bytes, list[str], bool | None]] = []
+    pages = Comparisons(lambda form, rules, is_same: verdicts.append((form, [*rules], is_same)), None, None, None)
+    text = page(words("a text", 60), "text/plain")
+    for form in (b"late", b"fails"):
+        pages.explored(form, Duplicate(("r",), text))
+    assert verdicts == []
+    pages.owner_came(b"late", text)
+    pages.has_no_owner(b"fails")
+    for rule in ("r", "s"):
+        pages.explored(b"fails", Duplicate((rule,), text))
+    unknown = (b"fails", ["r"], None)
+    assert verdicts == [(b"late", ["r"], True), unknown, unknown, (b"fails", ["s", "r"], True)]
 
 
 def test_duplicates_wait_for_their_owner_within_bounds(monkeypatch):
