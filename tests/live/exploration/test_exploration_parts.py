@@ -159,7 +159,7 @@ def test_the_pages_that_wait_are_bounded():
 
 
 def test_a_duplicate_waits_for_its_owner_unless_that_is_unknown():
-    """An owner that fails decides nothing. In place of an unknown one, the next duplicate is compared with the first."""
+    """An owner that fails decides nothing. In place of an unknown one stands the first duplicate."""
     verdicts: list[tuple[bytes, list[str], bool | None]] = []
     pages = Comparisons(lambda form, rules, is_same: verdicts.append((form, [*rules], is_same)), None, None, None)
     text = page(words("a text", 60), "text/plain")
