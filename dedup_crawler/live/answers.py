@@ -11,7 +11,7 @@ from scrapy import Request
 from scrapy.http import Response
 
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live.collecting.response_page import content_type_of, redirect_target, referrer_of
+from dedup_crawler.live.collecting.response_page import FetchedPage, content_type_of, redirect_target, referrer_of
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.exploration.shown_text import says_nothing
 from dedup_crawler.live.requests import request_marks as marks
@@ -71,7 +71,7 @@ class Answers:
                     self._overtakers.append(request.url)
             return None
         is_formed = not marks.is_unformed(request)
-        if response.status in _NOTHING_THERE and test is not None and test[1] not in marks.NO_TESTS:
+        if response.status in _NOTHING_THERE and test is not None:
             marks.take_test(request)  # dropping it loses nothing, so it does not contradict its rule
         is_page = response.status < 300 and is_formed
         if response.status >= 400 or (is_page and says_nothing(response.body, content_type_of(response))):
@@ -86,15 +86,12 @@ class Answers:
             self._explorer.judge(test, request, response)
         refused = self._explorer.saw(forms, request, response) if is_formed else set()
         for url in self._explorer.walls.take_urls_to_check():
-            self._crawl.fetch_again(url, request, (b"", marks.WALL, ()))
+            self._crawl.fetch_again(url, request, self._wall_checked)
         if self._explorer.alike.take_news() and self._seen.is_local:  # before the page is noted as processed
             at_once(self._seen.note(_ROWS_FACT, self._explorer.alike.left()))
         if is_formed and len(forms) > 1:
             refused |= self._sinks.note(forms[-1], forms[:-1])
-        for form in forms:
-            if form not in refused:
-                self._withdrawn.discard(form)
-                self._seen.answered(form)
+        self._confirm(form for form in forms if form not in refused)
         if refused:
             marks.answers_for(request, (form for form in forms if form not in refused))
         elif is_page:
@@ -102,12 +99,21 @@ class Answers:
         if not self.has_spider_side:
             self._seen.processed(marks.forms_of(request))
         self._switch_off_failing()
-        shown = self._explorer.walls.take_shown()
         self._send_alternatives(self._explorer.walls.take_unwalled(is_idle=False))
-        return self._settle(shown, refused) if shown or refused else None
+        return self._withdraw(refused) if refused else None
 
-    async def _settle(self, shown: Collection[tuple[bytes, str]], refused: set[bytes]) -> None:
-        """Confirm forms whose page was taken for a wall, and free those that were not answered with their own page."""
+    def _confirm(self, forms: Iterable[bytes]) -> None:
+        for form in forms:
+            self._withdrawn.discard(form)
+            self._seen.answered(form)
+
+    def _wall_checked(self, page: FetchedPage | None) -> None:
+        """Take in a page that was fetched again to see whether a wall stands."""
+        if page is not None and (shown := self._explorer.walls.checked(page)):
+            self._crawl.go_on(self._settle(shown))
+
+    async def _settle(self, shown: Collection[tuple[bytes, str]]) -> None:
+        """Confirm forms whose page was taken for a wall."""
         claims = []
         for form, url in shown:
             own_form, rules = self._crawl.models.form_of(url)
@@ -115,11 +121,7 @@ class Answers:
                 claims.append(Claim(form, owner_tag(normal_form(url)), self._crawl.codes.code_of(rules)))
         with suppress(SeenUnavailableError):  # they stay free
             await self._seen.claim(claims)
-            for claim in claims:
-                self._withdrawn.discard(claim.digest)
-                self._seen.answered(claim.digest)
-        if refused:
-            await self._withdraw(refused)
+            self._confirm(claim.digest for claim in claims)
 
     async def led_to_seen(self, request: Request) -> None:
         """Let the page of a seen form answer for a dropped request, if that is the target of a redirect."""
@@ -137,8 +139,7 @@ class Answers:
         as_led = page._replace(url=request.meta["redirect_urls"][0], final_url=request.url)
         for source in confirmed:
             self._explorer.comparisons.owner_came(source, as_led)
-            self._withdrawn.discard(source)
-            self._seen.answered(source)
+        self._confirm(confirmed)
         self._seen.processed(confirmed)
         if refused:
             await self._withdraw(refused)
@@ -234,10 +235,10 @@ class Answers:
         request = self._request_of(substitute)
         if request is None:
             return
-        self._explorer.alternatives.forget(form, request.url)
         if self._explorer.walls.is_walled(form):
-            self._explorer.alternatives.add(form, request.url, request)
+            self._explorer.walled(form, request)
         else:
+            self._explorer.take_alternative(form, request.url)
             self._send_substitutes([request])
 
     async def _withdraw(self, forms: set[bytes]) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import re
 import shutil
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,11 @@ from scrapy.utils.job import job_dir
 from dedup_crawler.errors import ModelError, SeenUnavailableError, StoreError
 from dedup_crawler.live.collecting.collector import write_pages
 from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, earlier_urls, models_folder
+from dedup_crawler.live.collecting.response_page import FetchedPage, content_type_of
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.explorer import Explorer
 from dedup_crawler.live.exploration.reloads import Reloads
+from dedup_crawler.live.exploration.shown_text import says_nothing
 from dedup_crawler.live.models.learner import check_learning
 from dedup_crawler.live.models.live_models import LiveModels, ModelShelf
 from dedup_crawler.live.models.rule_codes import RuleCodes
@@ -96,12 +98,21 @@ class FilteredCrawl:
         """Read a request from its text; None if that is impossible."""
         return request_of(text, self.crawler.spider)
 
-    def fetch_again(self, url: str, like: Request, test: marks.Test) -> None:
-        """Fetch a URL past the queue for a comparison, with the headers and cookies of another request."""
+    def fetch_again(self, url: str, like: Request, came: Callable[[FetchedPage | None], None]) -> None:
+        """Fetch a URL past the queue, with the headers and cookies of another request.
+
+        *came* is called with its page, or with None if there is no good answer.
+        """
+
+        def answered(response: Response | None) -> None:
+            if response is None or response.status >= 300 or says_nothing(response.body, content_type_of(response)):
+                came(None)
+            else:
+                came(FetchedPage.of_response(response, url))
+
         request = marks.once_more(like, url)
         marks.decided(request, self.name)
-        marks.change(request, {"test": test})
-        download(self.crawler, request)
+        download(self.crawler, request, answered)
 
     def note_link_names(self, response: Response | None) -> None:
         """Note the names in the links of a page, if a referrer rule may ask for them now or later."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import compress
 
 from scrapy import Request
@@ -57,7 +58,7 @@ class Decisions:
     def _is_repeat(self, request: Request) -> bool:
         """Return True if the URL of a link already owns its form; the dupefilter then decides about it."""
         form = self._owners.get(request.url)
-        if form is None or request.dont_filter or self._covered.n_redirected or marks.is_marked(request):
+        if form is None or request.dont_filter or self._covered.redirected or marks.is_marked(request):
             return False
         meta = request.meta
         if marks.is_exempt(request) or REDIRECTED_KEY in meta:
@@ -103,7 +104,7 @@ class Decisions:
             return True
         holder = (await self._holders([question]))[0]
         if holder.standing is Standing.NEW:
-            self._report.owned(question.digest, request.url)
+            self._report.owners[question.digest] = request.url
             forms.append(question.digest)
         if holder.standing is not Standing.SEEN or self._explorer.walls.is_frozen(question.url):
             request.meta.update(marked)
@@ -119,11 +120,6 @@ class Decisions:
         self.questions.forget_forms()
         self._owners.clear()
 
-    def begin_anew(self) -> None:
-        """Note that the models were replaced: queued requests are decided again when their turn comes."""
-        self.forget_forms()
-        self.questions.begin_anew()
-
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
         """Claim the form of each question; if the seen set fails, every request owns its form."""
         try:
@@ -136,11 +132,11 @@ class Decisions:
 
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
-        if question.is_redirected or self._covered.n_redirected:
+        if question.is_redirected or self._covered.redirected:
             self._note_reached(question, Holder(Standing.NEW, 0))
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
-            self._explorer.comparisons.forget_owner(question.digest)
-        self._report.owned(question.digest, question.request.url)
+            self._explorer.comparisons.owners.forget(question.digest)
+        self._report.owners[question.digest] = question.request.url
         self._note_owner(question)
         return self._kept(question)
 
@@ -259,30 +255,29 @@ class Decisions:
         return True
 
     async def _explored(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
-        expected = marks.COVERED if question.is_covered else marks.AWAITED if is_awaited else marks.AT_HAND
-        if expected == marks.AT_HAND and self._explorer.comparisons.lacks_owner(question.digest):
-            expected = marks.AWAITED if await self._fetches_owner(question) else marks.AT_HAND
+        expected = marks.COVERED if question.is_covered else marks.OWNED
+        if expected == marks.OWNED and not is_awaited:
+            await self._fetch_owner(question)
         marks.change(question.request, {"test": (question.digest, expected, rules)})
         self._explorer.fetched.add(question.url)
         question.request.meta["dedup_canonical"] = question.form
         self._keep_on_trial(question, rules)
         return True
 
-    async def _fetches_owner(self, question: Question) -> bool:
-        """Fetch the owner's page once more unless it is stored; return True if the page is on its way."""
+    async def _fetch_owner(self, question: Question) -> None:
+        """Fetch the owner's page once more unless it is at hand, on its way, or unknown."""
         comparisons = self._explorer.comparisons
-        if comparisons.is_asked_again(question.digest):
-            return True
+        if question.digest in comparisons.owners or question.digest in comparisons.asked_again:
+            return
+        comparisons.asked_again[question.digest] = True
         url = await self._owner_of(question)
         if url is None or url == question.request.url:
             comparisons.has_no_owner(question.digest)
-            return False
-        if (stored := self._crawl.earlier.page(url)) is not None:
+        elif (stored := self._crawl.earlier.page(url)) is not None:
             comparisons.owner_came(question.digest, stored)
-            return False
-        self._count("explored/owners")
-        self._crawl.fetch_again(url, question.request, (question.digest, marks.OWNER, ()))
-        return True
+        else:
+            self._count("explored/owners")
+            self._crawl.fetch_again(url, question.request, partial(self._explorer.owner_came, question.digest))
 
     async def _owner_of(self, question: Question) -> str | None:
         """Return the URL of the owner, if it is known."""

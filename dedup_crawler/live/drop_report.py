@@ -6,13 +6,12 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from scrapy.crawler import Crawler
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler import signals
 from dedup_crawler.errors import BadInputError
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dedup_crawler.live")
 
 MAX_OWNERS = 20_000
-"""Number of owners that are surely remembered: at twice as many, the earlier half is forgotten."""
+"""Number of owners that are remembered, those of the latest forms."""
 _MAX_RULES = 200  # rules with a log line and a counter of their own
 
 
@@ -40,22 +39,21 @@ class DropReport:
     def __init__(self, crawler: Crawler, path: str | None, *, is_debug: bool) -> None:
         self._crawler = crawler
         self._is_debug = is_debug
-        self.owners: dict[bytes, str] = {}
-        """Form digest -> URL of its owner, the most recent ones."""
+        self.owners: LocalCache[bytes, str] = LocalCache(MAX_OWNERS)
+        """Form digest -> URL of its owner."""
         self._counts: Counter[str] = Counter()  # counts not in the stats yet
         self._told: set[tuple[str, ...]] = set()
         self._warned: set[str] = set()
         self._file: IO[str] | None = _opened(path)
+        self._lines: list[str] = []  # not in the file yet
 
     def count(self, name: str, count: int = 1) -> None:
         """Add to a stat; :meth:`flush` writes the sums, because every link changes several stats."""
         self._counts[name] += count
 
-    def owned(self, digest: bytes, url: str) -> None:
-        """Remember the owner of a form."""
-        self.owners[digest] = url
-        if len(self.owners) > 2 * MAX_OWNERS:
-            self.owners = dict(islice(self.owners.items(), MAX_OWNERS, None))
+    def counted(self, name: str) -> int:
+        """Return a stat."""
+        return int(self._crawler.stats.get_value(f"dedup/{name}", 0)) + self._counts[name]
 
     def restored(self, digest: bytes, url: str) -> None:
         """Remember the first fetched URL of a form; the seen set keeps its rules."""
@@ -123,14 +121,24 @@ class DropReport:
         for name, count in self._counts.items():
             self._crawler.stats.inc_value(f"dedup/{name}", count)
         self._counts.clear()
+        lines, self._lines = self._lines, []
         if self._file is not None:
-            self._guarded(self._file.flush)
+            try:
+                self._file.writelines(lines)
+                self._file.flush()
+            except OSError as error:
+                self.warn(f"DEDUP_DROPPED cannot be written: {error}; later drops are not listed.")
+                self._close_file()
 
     def close(self) -> None:
         """Write the remaining drops and close the file."""
         self.flush()
+        self._close_file()
+
+    def _close_file(self) -> None:
         if self._file is not None:
-            self._guarded(self._file.close)
+            with suppress(OSError):
+                self._file.close()
             self._file = None
 
     def _log(
@@ -164,19 +172,7 @@ class DropReport:
             "referrer": question.referrer and question.referrer.url,
             "time": round(time.time(), 3),
         }
-        file = self._file
-        self._guarded(lambda: file.write(json.dumps(line) + "\n"))
-
-    def _guarded(self, action: Callable[[], object]) -> None:
-        """Run a file operation; an error is reported once, and the crawl goes on."""
-        try:
-            action()
-        except OSError as error:
-            self.warn_once("file", f"DEDUP_DROPPED cannot be written: {error}; later drops are not listed.")
-            if self._file is not None:
-                with suppress(OSError):
-                    self._file.close()
-                self._file = None
+        self._lines.append(json.dumps(line) + "\n")
 
 
 def _reason(question: Question, rules: tuple[str, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,7 +24,7 @@ from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.question import LateRequests
 from dedup_crawler.live.scrapy_compat import create_looping_call, refuse_to_start, stop_at_start
 from dedup_crawler.live.seen.protocol import at_once
-from dedup_crawler.live.summary import INTERVAL_S, StatusPage, progress_line, summary
+from dedup_crawler.live.summary import INTERVAL_S, begin_status, progress_line, show_status, summary
 
 logger = logging.getLogger("dedup_crawler.live")
 
@@ -43,7 +44,8 @@ class DuplicateFilter(FilteredCrawl):
         self.answers = Answers(self, self._switch_off_failing)
         self.decisions = Decisions(self)
         self.late = LateRequests(self)
-        self._status = StatusPage(options.status) if options.status else None
+        if options.status is not None:
+            begin_status(options.status)
         self._learner: Learner | None = None
         if self.learnt is not None and self.database is not None and options.learn_after is not None:
             self._learner = Learner(
@@ -121,8 +123,8 @@ class DuplicateFilter(FilteredCrawl):
             clocks.append((self._say_progress, seconds))
         if self._learner is not None:
             clocks.append((self._learn, _LEARN_S))
-        if self._status is not None:
-            clocks.append((self._show_status, INTERVAL_S))
+        if self.options.status is not None:
+            clocks.append((partial(show_status, self), INTERVAL_S))
         for each, seconds in clocks:
             clock = create_looping_call(each)
             clock.start(seconds, now=False)
@@ -146,7 +148,7 @@ class DuplicateFilter(FilteredCrawl):
         for level, line in summary(self):
             self.report.say(line, level)
         self.report.close()
-        self._show_status(ended=reason)
+        show_status(self, reason)
         await self.note_facts()
         await self.models.share_tests(self.seen)
         if reason == "finished":
@@ -214,7 +216,7 @@ class DuplicateFilter(FilteredCrawl):
         except (ModelError, SeenUnavailableError) as error:
             self.report.warn(f"The models that were learnt cannot be used: {error}")
             return
-        self.decisions.begin_anew()
+        self.name = marks.new_crawl()  # queued requests are decided again when their turn comes
         self._sought_at = -1
         self.report.owners.clear()
         self.answers.left_over += self.explorer.begin_anew()
@@ -290,10 +292,6 @@ class DuplicateFilter(FilteredCrawl):
         if self.n_fetched != self._n_said:
             self._n_said = self.n_fetched
             self.report.say(progress_line(self))
-
-    def _show_status(self, ended: str | None = None) -> None:
-        if self._status is not None:
-            self._status.show(self, ended=ended)
 
 
 _FILTERS: WeakKeyDictionary[Crawler, DuplicateFilter | None] = WeakKeyDictionary()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import math
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
@@ -130,20 +130,20 @@ class Options:
 
         BadInputError if a number cannot be read, or is out of range.
         """
-        learn_after = _number(settings, "DEDUP_LEARN_AFTER", None, at_least=50, at_most=None)
-        exploration = _number(settings, "DEDUP_EXPLORATION", cls().exploration, at_least=0, at_most=1)
+        learn_after = _number(settings, "DEDUP_LEARN_AFTER", at_least=50)
+        exploration = _number(settings, "DEDUP_EXPLORATION", at_least=0, at_most=1)
         return cls(
-            is_enabled=settings.getbool("DEDUP_ENABLED", cls().is_enabled),
-            model=str(settings.get("DEDUP_MODEL") or "") or None,
-            is_dry_run=settings.getbool("DEDUP_DRY_RUN"),
-            is_debug=settings.getbool("DEDUP_DEBUG"),
-            database=str(settings.get("DEDUP_COLLECT") or "") or None,
-            exploration=exploration if exploration is not None else cls().exploration,
-            seen=str(settings.get("DEDUP_SEEN") or "") or None,
-            dropped=str(settings.get("DEDUP_DROPPED") or "") or None,
-            status=str(settings.get("DEDUP_STATUS") or "") or None,
+            model=_text(settings, "DEDUP_MODEL"),
             learn_after=int(learn_after) if learn_after is not None else None,
             static_rules=tuple(map(str, settings.getlist("DEDUP_STATIC_RULES"))),
+            is_enabled=settings.getbool("DEDUP_ENABLED", True),
+            is_dry_run=settings.getbool("DEDUP_DRY_RUN"),
+            exploration=exploration if exploration is not None else cls().exploration,
+            dropped=_text(settings, "DEDUP_DROPPED"),
+            status=_text(settings, "DEDUP_STATUS"),
+            is_debug=settings.getbool("DEDUP_DEBUG"),
+            database=_text(settings, "DEDUP_COLLECT"),
+            seen=_text(settings, "DEDUP_SEEN"),
         )
 
 
@@ -188,18 +188,20 @@ def _about_unknown(names: Iterable[str]) -> Iterator[str]:
         yield f"{name} is no setting of dedup_crawler, and does nothing. {hint}"
 
 
-def _number(
-    settings: BaseSettings, name: str, default: float | None, *, at_least: float, at_most: float | None
-) -> float | None:
+def _text(settings: BaseSettings, name: str) -> str | None:
+    return str(settings.get(name) or "") or None
+
+
+def _number(settings: BaseSettings, name: str, *, at_least: float, at_most: float = sys.float_info.max) -> float | None:
     given = settings.get(name)
     if given is None or given == "":
-        return default
+        return None
     try:
         number = float(given)
     except (TypeError, ValueError):
         raise BadInputError(f"{name} = {given!r} is not a number.") from None
-    if not (math.isfinite(number) and at_least <= number and (at_most is None or number <= at_most)):
-        wanted = f"from {at_least:g} to {at_most:g}" if at_most is not None else f"{at_least:g} or more"
+    if not at_least <= number <= at_most:  # not if it is no number, or infinite
+        wanted = f"{at_least:g} or more" if at_most == sys.float_info.max else f"from {at_least:g} to {at_most:g}"
         raise BadInputError(f"{name} = {given!r}: it has to be {wanted}.")
     return number
 

@@ -8,12 +8,14 @@ name; later versions do not, and warn if a method requires it.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scrapy import Request, Spider, signals, version_info
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
+from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 
 logger = logging.getLogger(__name__)
@@ -68,13 +70,16 @@ def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
     return None if slot is None else slot.scheduler
 
 
-def download(crawler: Crawler, request: Request) -> None:
-    """Start to download *request* past the queue, through all downloader middlewares; ignore the response."""
+def download(crawler: Crawler, request: Request, answered: Callable[[Response | None], None]) -> None:
+    """Start to download *request* past the queue, through all downloader middlewares.
+
+    *answered* is called with the response, or with None if there is none.
+    """
     if _VERSION >= (2, 14):
         downloading = deferred_from_coro(crawler.engine.download_async(request))
     else:
         downloading = crawler.engine.download(request)
-    downloading.addErrback(lambda failure: None)  # the filter's middleware handles failures
+    downloading.addCallbacks(answered, lambda failure: answered(None))
 
 
 def close_crawl(crawler: Crawler, reason: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
@@ -19,6 +18,7 @@ from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.exploration.rule_life import RuleState
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.methods.model.evidence_file import lost_pages
+from dedup_crawler.methods.model.folder import write_whole
 
 MANY_DROPS = 20
 """A rule with this many drops, none of them verified, is named."""
@@ -56,10 +56,7 @@ Number = tuple[str, str, str]
 def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
     """Yield lines with their levels (of :mod:`logging`); write the final numbers to Scrapy's stats."""
     stats, evidence, is_dry_run = crawl.crawler.stats, crawl.models.evidence, crawl.options.is_dry_run
-
-    def count(name: str) -> int:
-        return int(stats.get_value(f"dedup/{name}", 0))
-
+    count = crawl.report.counted
     n_dropped = count("request/would_drop" if is_dry_run else "request/dropped")
     n_judged = evidence.n_agreed + evidence.n_disagreed
     stats.set_value("dedup/seen/size", len(crawl.seen))
@@ -71,6 +68,7 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
     else:
         verdicts = evidence.verdicts()
         lost = lost_pages(verdicts.n_tested, verdicts.n_right, verdicts.n_wrong, verdicts.n_untested)
+        estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
         stats.set_value("dedup/lost/estimate", "unknown" if lost.estimate is None else round(lost.estimate, 1))
         stats.set_value("dedup/lost/low", round(lost.low, 1))
         stats.set_value("dedup/lost/high", round(lost.high, 1))
@@ -88,7 +86,6 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
             f"{count('request/released')} released",
         ]
         if n_left:
-            estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
             parts.append(f"pages lost by estimate: {estimate} (95 %: {lost.low:.0f} to {lost.high:.0f})")
     if n_off := count("rules/switched_off"):
         parts.append(f"{n_off} rules switched off")
@@ -105,8 +102,8 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
 
 def progress_line(crawl: FilteredCrawl) -> str:
     """Return the progress line: pages fetched, dropped and tested, and the rule with most drops."""
-    stats, evidence = crawl.crawler.stats, crawl.models.evidence
-    n_dropped, n_explored = (stats.get_value(f"dedup/request/{name}", 0) for name in ("dropped", "explored"))
+    evidence = crawl.models.evidence
+    n_dropped, n_explored = map(crawl.report.counted, ("request/dropped", "request/explored"))
     by_rule = evidence.n_dropped()
     n_verified = sum(evidence.is_verified([rule]) for rule in by_rule)
     line = (
@@ -144,54 +141,38 @@ def _precision(n_agreed: int, n_judged: int, n_dropped: int) -> str:
     return f"precision {n_agreed / n_judged:.4f} ({n_agreed} of {n_judged} compared were the same page, of {n_dropped})"
 
 
-class StatusPage:
-    """The file with the page.
+def begin_status(path: str) -> None:
+    """Write the first page; BadInputError if it cannot be written."""
+    try:
+        write_whole(Path(path), b"<!doctype html><title>Crawl</title>The crawl begins.")
+    except OSError as error:
+        raise BadInputError(f"DEDUP_STATUS = {path!r} cannot be written: {error.strerror or error}.") from error
 
-    BadInputError if it cannot be written when the crawl starts.
-    """
 
-    def __init__(self, path: str) -> None:
-        self._path = Path(path)
-        try:
-            self._write("<!doctype html><title>Crawl</title>The crawl begins.")
-        except OSError as error:
-            raise BadInputError(f"DEDUP_STATUS = {path!r} cannot be written: {error.strerror or error}.") from error
-
-    def show(self, crawl: FilteredCrawl, *, ended: str | None = None) -> None:
-        """Write the page; *ended* is the reason why the crawl has ended. Write errors are ignored."""
-        states = sorted(crawl.models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
-        rules = [(state, crawl.models.sentence(state.rule)) for state in states[:_MAX_RULES]]
-        with contextlib.suppress(OSError):
-            self._write(html(getattr(crawl.crawler.spider, "name", ""), numbers(crawl), rules, ended))
-
-    def _write(self, text: str) -> None:
-        """Replace the file at once, so that a reader never sees half a page."""
-        new = self._path.with_name(f"{self._path.name}.{os.getpid()}.new")
-        try:
-            new.write_text(text, encoding="utf-8", errors="replace")
-            new.replace(self._path)
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
+def show_status(crawl: FilteredCrawl, ended: str | None = None) -> None:
+    """Write the page, if there is one; *ended* is the reason why the crawl has ended. Write errors are ignored."""
+    if crawl.options.status is None:
+        return
+    states = sorted(crawl.models.evidence.states(), key=lambda state: (-state.n_dropped, state.rule))
+    rules = [(state, crawl.models.sentence(state.rule)) for state in states[:_MAX_RULES]]
+    page = html(getattr(crawl.crawler.spider, "name", ""), numbers(crawl), rules, ended)
+    with contextlib.suppress(OSError):
+        write_whole(Path(crawl.options.status), page.encode("utf-8", "replace"))
 
 
 def numbers(crawl: FilteredCrawl) -> list[Number]:
     """Return the figures of the crawl so far."""
-    stats, evidence = crawl.crawler.stats, crawl.models.evidence
-
-    def count(name: str) -> int:
-        return int(stats.get_value(f"dedup/request/{name}", 0))
-
+    count, evidence = crawl.report.counted, crawl.models.evidence
     verdicts = evidence.verdicts()
     lost = lost_pages(verdicts.n_tested, verdicts.n_right, verdicts.n_wrong, verdicts.n_untested)
     n_urls = verdicts.n_tested + verdicts.n_untested
     n_judged = evidence.n_agreed + evidence.n_disagreed
     found = [
         ("fetched", f"{crawl.n_fetched:,}", ""),
-        ("duplicate links dropped", f"{count('dropped'):,}", f"{n_urls:,} different URLs"),
-        ("fetched to test rules", f"{count('explored'):,}", f"{evidence.n_disagreed} of {n_judged} were wrong"),
+        ("duplicate links dropped", f"{count('request/dropped'):,}", f"{n_urls:,} different URLs"),
+        ("fetched to test rules", f"{count('request/explored'):,}", f"{evidence.n_disagreed} of {n_judged} were wrong"),
     ]
-    if would_drop := count("would_drop"):
+    if would_drop := count("request/would_drop"):
         found.append(("would have been dropped", f"{would_drop:,}", "dry run: nothing is dropped"))
     if n_urls:
         estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"

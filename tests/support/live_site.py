@@ -24,7 +24,7 @@ from repository import ROOT
 from tests.support import fork_server
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 REPOSITORY = ROOT
 _HANGS_S = 900.0
@@ -236,3 +236,16 @@ def walk(site: Site, folder: Path, *, prefix: Sequence[str] = (), **settings: An
         written = json.loads(out.read_text())
         crawl.stats, crawl.seen = written["stats"], written["seen"]
     return crawl
+
+
+def walk_filtered(site: Site, folder: Path, **settings: Any) -> Crawl:
+    """Crawl with a model that ignores the whole query."""
+    return walk(site, folder, DEDUP_MODEL=strip_query_model(folder / "model", site.host), **settings)
+
+
+def wait_until(is_so: Callable[[], bool], *, interval_s: float = 0.05, said: str = "it took too long") -> None:
+    """Wait until *is_so*, ten minutes at most: the machine may be busy."""
+    deadline = time.monotonic() + 600
+    while not is_so():
+        assert time.monotonic() < deadline, said
+        time.sleep(interval_s)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
+
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.evidence.site_text import N_BESIDE
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.reloads import Reloads
-from dedup_crawler.live.exploration.same_page import OwnerPages, SiteTexts, frames_of_time, needs_site_text, same_page
+from dedup_crawler.live.exploration.same_page import OwnerPages, PagesOfSite, frames_of_time, needs_site_text, same_page
 from dedup_crawler.live.models.live_models import LiveModels
 
 _MAX_ASKED = 20_000
 _MAX_EARLY = 200
 _MAX_FRAMED = 50_000
+_MAX_HOSTS = 32  # the text of the least recently used site is forgotten
 
 OnVerdict = Callable[[bytes, Sequence[str], "bool | None"], None]
 """Takes a form, the tested rules, and True if both pages are the same; None: undecided."""
@@ -39,39 +42,20 @@ class Comparisons:
         """The pages of the owners, by form."""
         self._awaited = AwaitedOwners()
         self._early: list[tuple[bytes, FetchedPage, Duplicate]] = []
-        self._stand_ins: dict[bytes, tuple[str, ...]] = {}  # rules of duplicates kept in place of an unknown owner
-        self._asked_again: dict[bytes, bool] = {}  # owners that are fetched again; False: this failed
-        self._sites = SiteTexts()
+        self.asked_again: LocalCache[bytes, bool] = LocalCache(_MAX_ASKED)
+        """Form -> True if the page of its owner is being fetched again; False: the owner is unknown, or failed."""
+        self._site = lru_cache(_MAX_HOSTS)(lambda host: PagesOfSite())
         self._framed: set[bytes] = set()  # forms whose page counted for the frame; each counts once
-
-    def lacks_owner(self, form: bytes) -> bool:
-        """Return True if the page of a form's owner is not kept, but can be fetched again."""
-        return form not in self.owners and self._asked_again.get(form) is not False
-
-    def is_asked_again(self, form: bytes) -> bool:
-        """Return True if the owner's page is being fetched again already; note that it is from now on."""
-        if self._asked_again.get(form):
-            return True
-        if len(self._asked_again) >= _MAX_ASKED:
-            self._asked_again.clear()
-        self._asked_again[form] = True
-        return False
 
     def has_no_owner(self, form: bytes) -> None:
         """Note that the owner of a form is unknown, or failed."""
-        self._asked_again[form] = False
+        self.asked_again[form] = False
         for duplicate in self._awaited.take(form):
             self._on_verdict(form, duplicate.rules, None)
 
-    def forget_owner(self, form: bytes) -> None:
-        """Note that another URL owns a form from now on."""
-        self._stand_ins.pop(form, None)
-        self.owners.forget(form)
-
     def owner_came(self, form: bytes, page: FetchedPage) -> None:
         """Keep an owner's page, and compare its waiting duplicates."""
-        self._asked_again.pop(form, None)
-        self._stand_ins.pop(form, None)
+        self.asked_again.pop(form, None)
         self.owners.put(form, page)
         for duplicate in self._awaited.take(form):
             self._compare(form, page, duplicate)
@@ -83,26 +67,21 @@ class Comparisons:
         if len(self._framed) >= _MAX_FRAMED:
             self._framed.clear()
         self._framed.add(form)
-        self._sites.of(page.host).offer(form, page)
+        self._site(page.host).offer(form, page)
         if self._early:
             self._compare_early(may_wait=True)
 
-    def explored(self, form: bytes, duplicate: Duplicate, *, is_owner_awaited: bool) -> None:
+    def explored(self, form: bytes, duplicate: Duplicate) -> None:
         """Compare a duplicate with its owner's page, now or when that comes."""
         self.learn_frame(form, duplicate.page)  # after relearning, a site may yield only such pages
         if (owner := self.owners.get(form)) is not None:
             self._compare(form, owner, duplicate)
-        elif is_owner_awaited:
+        elif self.asked_again.get(form) is False:  # the next duplicate is compared with this one
+            self.owners.put(form, duplicate.page, duplicate.rules)
+            self._on_verdict(form, duplicate.rules, None)
+        else:
             for given_up in self._awaited.add(form, duplicate):
                 self._on_verdict(form, given_up.rules, None)
-        else:  # the owner is unknown: the next duplicate is compared with this one
-            if len(self._stand_ins) >= _MAX_ASKED:
-                for stand_in in self._stand_ins:
-                    self.owners.forget(stand_in)
-                self._stand_ins.clear()
-            self.owners.put(form, duplicate.page)
-            self._stand_ins[form] = duplicate.rules
-            self._on_verdict(form, duplicate.rules, None)
 
     def run_dry(self) -> None:
         """Compare what can be compared; no more pages will come."""
@@ -112,11 +91,9 @@ class Comparisons:
 
     def clear(self) -> None:
         """Forget all pages: the forms now come from another model."""
-        self._sites.catch_up(self.owners)
         self._framed.clear()
         self.owners.clear()
-        self._stand_ins.clear()
-        self._asked_again.clear()
+        self.asked_again.clear()
         self._awaited.take_all()
         self._early.clear()
 
@@ -124,7 +101,7 @@ class Comparisons:
         site = None
         if needs_site_text(owner, duplicate.page):
             host = duplicate.page.host
-            site = self._sites.of(host).text(self.owners)
+            site = self._site(host).text(self.owners)
             if site is None and may_wait and len(self._early) < _MAX_EARLY:
                 self._early.append((form, owner, duplicate))
                 return
@@ -142,7 +119,7 @@ class Comparisons:
             beside = [before, after, self.owners.latest()]
             if frame := frames_of_time(owner, duplicate.page, beside):
                 is_same = same_page(owner, duplicate.page, site.with_frame(frame), duplicate.rules)
-        rules = dict.fromkeys([*duplicate.rules, *self._stand_ins.get(form, ())])
+        rules = dict.fromkeys([*duplicate.rules, *self.owners.rules_of(form)])
         self._on_verdict(form, [*rules], is_same)
 
     def _compare_early(self, *, may_wait: bool) -> None:
@@ -163,7 +140,7 @@ class AwaitedOwners:
     """Form -> its waiting duplicates; when memory is full, those of the longest waiting form are given up."""
 
     def __init__(self) -> None:
-        self._of: OrderedDict[bytes, list[Duplicate]] = OrderedDict()
+        self._of: dict[bytes, list[Duplicate]] = {}
         self._n_bytes = 0
 
     def add(self, form: bytes, duplicate: Duplicate) -> list[Duplicate]:

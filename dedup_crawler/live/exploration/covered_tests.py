@@ -7,7 +7,7 @@ the crawl has run dry.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dedup_crawler.live.collecting.response_page import FetchedPage
@@ -31,8 +31,8 @@ class _Waiting(NamedTuple):
     form: bytes
     """Digest of the form that it redirected to, or of its own form."""
     rules: tuple[str, ...]
-    texts: dict[bytes, int] | None
-    """Its texts (:func:`~dedup_crawler.live.exploration.shown_text.shown_texts`); None if it redirected."""
+    texts: dict[bytes, int]
+    """Its texts (:func:`~dedup_crawler.live.exploration.shown_text.shown_texts`); none if it redirected."""
 
 
 class CoveredTests:
@@ -53,9 +53,9 @@ class CoveredTests:
         """Forms reached only by tests."""
         self.n_answers = 0
         """Number of answers of the crawl."""
-        self.n_redirected = 0
-        """Number of waiting pages that redirected: a link to their target decides about them."""
-        self._waiting: deque[_Waiting] = deque()  # the oldest first
+        self.redirected: deque[_Waiting] = deque()
+        """Waiting pages that redirected, the oldest first: a link to their target decides about them."""
+        self._waiting: deque[_Waiting] = deque()  # those that answered in place, the oldest first
         self._linked: set[bytes] = set()  # forms that were linked while the redirect of a test to them was on its way
         self._evidence = evidence
         self._report = report
@@ -80,21 +80,18 @@ class CoveredTests:
         texts = shown_texts(page)
         if self._has_shown(texts):
             self._on_verdict(form, rules, True)
-        else:
-            self.wait(form, rules, texts)
-
-    def wait(self, form: bytes, rules: Sequence[str], texts: dict[bytes, int] | None) -> None:
-        """Keep an explored page until its verdict; until then one that did not redirect counts as undecided."""
-        if texts is None and form in self._linked:
-            self._on_verdict(form, rules, True)
             return
-        if texts is not None:
-            self._evidence.undecided(rules)
-        else:
-            self.n_redirected += 1  # most redirects lead to a page that a link will reach
+        self._evidence.undecided(rules)  # until its verdict
         self._waiting.append(_Waiting(self.n_answers, form, tuple(rules), texts))
         if len(self._waiting) % _LOOK_AGAIN == 0:
             self._look_again()
+
+    def wait_for_link(self, form: bytes, rules: Sequence[str]) -> None:
+        """Let the redirect of an explored page to *form* wait for a link there, which most redirects get."""
+        if form in self._linked:
+            self._on_verdict(form, rules, True)
+        else:
+            self.redirected.append(_Waiting(self.n_answers, form, tuple(rules), {}))
 
     def led_behind(self, form: bytes, rules: Sequence[str], target_form: bytes, *, is_covered: bool) -> None:
         """Note that a covered URL redirects to a form that the spider will request itself.
@@ -110,7 +107,7 @@ class CoveredTests:
         if is_covered or not self.knows_owners:
             self._on_verdict(form, rules, None)
         else:
-            self.wait(target_form, rules, None)
+            self.wait_for_link(target_form, rules)
 
     def led_alone(self, form: bytes) -> None:
         """Note that only a test of a coverage rule has led to *form*."""
@@ -130,48 +127,42 @@ class CoveredTests:
             if len(self._linked) >= _MAX_FORMS:
                 self._linked.clear()
             self._linked.add(form)
-        for place, waiting in enumerate(self._waiting if self.n_redirected else ()):
-            if waiting.texts is None and waiting.form == form:
-                del self._waiting[place]
-                self.n_redirected -= 1
-                self._on_verdict(form, waiting.rules, True)
-                return
+        waiting = next((each for each in self.redirected if each.form == form), None)
+        if waiting is not None:
+            self.redirected.remove(waiting)
+            self._on_verdict(form, waiting.rules, True)
 
     def run_dry(self, *, is_idle: bool) -> None:
-        """Judge the pages that no other page has shown in time; *is_idle*: all."""
-        while self._waiting and (is_idle or self._is_due(self._waiting[0])):
-            page = self._waiting.popleft()
-            if page.texts is None:
-                self.n_redirected -= 1
-                self._on_verdict(page.form, page.rules, False)
-                continue
+        """Judge the pages that no other page has shown, or linked, in time; *is_idle*: all."""
+        for page in self._due(self.redirected, is_idle):
+            self._on_verdict(page.form, page.rules, False)
+        for page in self._due(self._waiting, is_idle):
             is_same = self._has_shown(page.texts)
-            if is_same is False and not self._knows_pages():
+            # an earlier process may have fetched a page that shows it
+            if is_same is False and (self.is_resumed or self.shown is None or not self.shown.knows_frame):
                 self._evidence.undecided(page.rules, is_suspicious=True)
                 is_same = None
             self._on_verdict(page.form, page.rules, is_same, was_counted=True)
 
+    def _due(self, waiting: deque[_Waiting], is_idle: bool) -> Iterator[_Waiting]:
+        """Remove and yield the pages whose time is over."""
+        while waiting and (is_idle or len(waiting) > MAX_WAITING or self.n_answers - waiting[0].n_answers > PATIENCE):
+            yield waiting.popleft()
+
     def clear(self) -> None:
         """Forget the waiting pages: the forms now come from another model."""
         self._waiting.clear()
+        self.redirected.clear()
         self._linked.clear()
-        self.n_redirected = 0
-
-    def _is_due(self, page: _Waiting) -> bool:
-        return len(self._waiting) > MAX_WAITING or self.n_answers - page.n_answers > PATIENCE
 
     def _look_again(self) -> None:
         """Judge the pages whose content other pages have shown by now."""
         waiting, self._waiting = self._waiting, deque()
         for page in waiting:
-            if page.texts is not None and self._has_shown(page.texts):
+            if self._has_shown(page.texts):
                 self._on_verdict(page.form, page.rules, True)
             else:
                 self._waiting.append(page)
-
-    def _knows_pages(self) -> bool:
-        """Return True if this process has seen all pages that the crawl fetched."""
-        return not self.is_resumed and self.shown is not None and self.shown.knows_frame
 
     def _has_shown(self, texts: dict[bytes, int]) -> bool | None:
         return self.shown.has_shown(texts) if self.shown is not None else None

@@ -1,4 +1,4 @@
-"""Dropped requests that may be sent after all: by rule, if the rule turns out wrong, and by form, in its owner's place.
+"""Dropped requests that may be sent after all: if their rule turns out wrong, or in place of the owner of their form.
 
 A seen set keeps substitutes only until the owner is answered. But a good answer may later turn out to be a log-in page,
 when many other URLs get the same answer.
@@ -7,23 +7,36 @@ when many other URLs get the same answer.
 from __future__ import annotations
 
 from bisect import bisect
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from typing import NamedTuple
 
 from dedup_crawler.live.requests.request_text import Kept
+from dedup_crawler.live.seen.table import UrlSet
 
-MAX_OF_RULE = 5_000
-"""Number of requests of one rule that are surely kept."""
 MAX_ALL = 20_000
-"""Number of requests of all rules, and of all forms, that are kept together."""
+"""Number of requests that are surely kept."""
 FORGOTTEN_AT_ONCE = 500
-"""More requests by rule may be kept for a while."""
+"""More requests may be kept for a while."""
 UNTESTED = 4
 """Number of consecutive drops of a rule that may stay without a test;"""
 UNTESTED_SHARE = 0.2
 """or this share (0-1) of the rule's kept drops, if that is more."""
+
+
+_NO_RULE = ""  # stands for the rules of drops without any
+
+
+class DroppedRequest(NamedTuple):
+    """A dropped request."""
+
+    request: Kept
+    url: str
+    form: bytes
+    """Digest of the form of which it was dropped as a duplicate."""
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,41 +68,43 @@ class _RuleDrops:
         return some
 
 
-class Reservoir:
-    """Dropped requests by rule; when it is full, the oldest drops of the rule with most drops are removed.
+class DroppedRequests:
+    """Dropped requests by rule, and by form and URL.
 
-    A drop by several rules is found through each of them.
+    A drop by several rules is found through each of them. When all is full, the oldest drops of the rule with most
+    drops are removed.
     """
 
     def __init__(self) -> None:
-        # the n-th drop, its rules, and its form
-        self._dropped: dict[int, tuple[Kept, tuple[str, ...], bytes]] = {}
+        self._dropped: dict[int, DroppedRequest] = {}  # by number, in their order
         self._of_rule: defaultdict[str, _RuleDrops] = defaultdict(_RuleDrops)
+        self._of_form: defaultdict[bytes, dict[str, int]] = defaultdict(dict)  # form -> URL -> number of the drop
         self._n_added = 0
         self._n_looked_at = 0  # number of drops when tests were last chosen
+        self._looked_at = UrlSet()  # URLs of such drops that were all taken: a later drop of them is not new
 
-    def add(self, rules: Iterable[str], request: Kept, form: bytes, *, is_new: bool = True) -> None:
-        """Keep a request that *rules* dropped as a duplicate of *form*; without rules it is not kept.
+    def has(self, form: bytes, url: str | None = None) -> bool:
+        """Return True if a drop of the form with this URL (None: any) is kept."""
+        return form in self._of_form and (url is None or url in self._of_form[form])
 
-        One that is not new was :meth:`looked_at` when an earlier model had dropped it: the tests of that time stand
-        beside it.
+    def add(self, drop: DroppedRequest) -> None:
+        """Keep a drop, whose URL must not be kept with the same form.
+
+        If tests were chosen when an earlier model had dropped the URL, these tests stand beside it.
         """
-        sharing = tuple(dict.fromkeys(rules))
-        if not sharing:
-            return
-        self._dropped[self._n_added] = request, sharing, form
-        for rule in sharing:
+        self._dropped[self._n_added] = drop
+        self._of_form[drop.form][drop.url] = self._n_added
+        for rule in drop.rules or (_NO_RULE,):
             its = self._of_rule[rule]
             its.numbers[self._n_added] = None
-            if is_new:
-                its.n_since += 1
-            else:
+            if drop.url in self._looked_at:
                 its.tested.append(2 * self._n_added)
+            else:
+                its.n_since += 1
         self._n_added += 1
-        if len(self._of_rule[sharing[0]].numbers) >= MAX_OF_RULE + FORGOTTEN_AT_ONCE:
-            self._forget_oldest(sharing[0])
-        elif len(self._dropped) >= MAX_ALL + FORGOTTEN_AT_ONCE:
-            self._forget_oldest(max(self._of_rule, key=lambda rule: len(self._of_rule[rule].numbers)))
+        if len(self._dropped) >= MAX_ALL + FORGOTTEN_AT_ONCE:
+            fullest = max(self._of_rule.values(), key=lambda its: len(its.numbers))
+            self._taken([*islice(fullest.numbers, FORGOTTEN_AT_ONCE)])  # several at once: finding them takes a while
 
     def tested(self, rules: Iterable[str]) -> None:
         """Note a test of *rules*: it ends their rows of untested drops."""
@@ -99,13 +114,20 @@ class Reservoir:
             if not its.tested or its.tested[-1] != 2 * self._n_added - 1:
                 its.tested.append(2 * self._n_added - 1)
 
-    def take(self, rule: str) -> list[tuple[Kept, tuple[str, ...]]]:
-        """Remove and return the drops of *rule*, oldest first, each with its rules."""
-        return self._taken([*self._of_rule[rule].numbers])
+    def take(self, rule: str) -> list[DroppedRequest]:
+        """Remove and return the drops of *rule*, oldest first; its tests say nothing of later drops of these URLs."""
+        taken = self._taken([*self._of_rule[rule].numbers])
+        for drop in taken:
+            self._looked_at.discard(drop.url)
+        return taken
 
-    def sample(
-        self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]
-    ) -> list[tuple[Kept, tuple[str, ...]]]:
+    def take_of(self, form: bytes, url: str | None = None) -> DroppedRequest | None:
+        """Remove and return the drop of a form with this URL (None: the oldest one), if it is kept."""
+        numbers = self._of_form.get(form, {})
+        number = numbers.get(url) if url is not None else next(iter(numbers.values()), None)
+        return self._taken([number])[0] if number is not None else None
+
+    def sample(self, n_of_rule: Mapping[str, int], has_spoken: Callable[[str, bytes], bool]) -> list[DroppedRequest]:
         """Remove and return the given number of drops of each rule, evenly spaced.
 
         A second test of a form says little, so forms without a verdict (*has_spoken*) come first.
@@ -118,38 +140,38 @@ class Reservoir:
         for rule, n_wanted in n_of_rule.items():
             its = self._of_rule[rule]
             if its.numbers and (n_wanted or its.n_since > its.longest()):
-                form_of = {number: self._dropped[number][2] for number in its.numbers}
+                form_of = {number: self._dropped[number].form for number in its.numbers}
                 told = {form for form in {*form_of.values()} if has_spoken(rule, form)}
                 chosen |= its.sample(n_wanted, form_of, told)
         self._n_looked_at = self._n_added
         return self._taken(sorted(chosen))
 
-    def looked_at(self) -> list[Kept]:
-        """Return the requests that were kept when :meth:`sample` last chose tests."""
-        return [request for number, (request, _, _) in self._dropped.items() if number < self._n_looked_at]
+    def take_if(self, is_taken: Callable[[str], bool]) -> list[DroppedRequest]:
+        """Remove and return the drops whose URL is to be taken, the oldest first."""
+        return self._taken([number for number, drop in self._dropped.items() if is_taken(drop.url)])
 
-    def take_if(self, is_taken: Callable[[Kept], bool]) -> list[tuple[Kept, tuple[str, ...]]]:
-        """Remove and return the drops whose request is to be taken, the oldest first."""
-        return self._taken([number for number, (request, _, _) in self._dropped.items() if is_taken(request)])
-
-    def take_all(self) -> list[tuple[Kept, tuple[str, ...]]]:
-        """Remove and return all drops, the oldest first."""
-        taken = self._taken([*self._dropped])
+    def take_all(self) -> list[DroppedRequest]:
+        """Remove and return all drops, the oldest first: a new model decides about them."""
+        for number, drop in self._dropped.items():
+            if number < self._n_looked_at:
+                self._looked_at.add(drop.url)
         self._of_rule.clear()
+        self._of_form.clear()
+        taken = [*self._dropped.values()]
+        self._dropped.clear()
         return taken
 
-    def _taken(self, numbers: Iterable[int]) -> list[tuple[Kept, tuple[str, ...]]]:
+    def _taken(self, numbers: Iterable[int]) -> list[DroppedRequest]:
         taken = []
         for number in numbers:
-            request, sharing, _ = self._dropped.pop(number)
-            taken.append((request, sharing))
-            for rule in sharing:
+            taken.append(drop := self._dropped.pop(number))
+            for rule in drop.rules or (_NO_RULE,):
                 del self._of_rule[rule].numbers[number]
+            of_form = self._of_form[drop.form]
+            del of_form[drop.url]
+            if not of_form:
+                del self._of_form[drop.form]
         return taken
-
-    def _forget_oldest(self, rule: str) -> None:
-        """Remove the oldest drops of *rule*, several at once: finding them takes a while."""
-        self._taken([*islice(self._of_rule[rule].numbers, FORGOTTEN_AT_ONCE)])
 
 
 def _evenly(numbers: Sequence[int], n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
@@ -180,50 +202,3 @@ def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:
 def _n_between(n: int, longest: int) -> int:
     """Return how many of a row of *n* requests to take so that no row longer than *longest* is left."""
     return -(-n // (longest + 1)) if n > longest else 0
-
-
-class Alternatives:
-    """Form -> dropped duplicates by URL, oldest first; the forms with the least recent drops lose theirs first."""
-
-    def __init__(self) -> None:
-        self._of: OrderedDict[bytes, dict[str, Kept]] = OrderedDict()
-        self._n = 0
-
-    def __contains__(self, form: bytes) -> bool:
-        return form in self._of
-
-    def add(self, form: bytes, url: str, dropped: Kept) -> None:
-        """Keep a dropped request, unless its URL is kept already."""
-        kept = self._of.get(form)
-        if kept is None:
-            kept = self._of[form] = {}
-        else:
-            self._of.move_to_end(form)
-        if url not in kept:
-            kept[url] = dropped
-            self._n += 1
-        while self._n > MAX_ALL:
-            if len(self._of) > 1:
-                self._n -= len(self._of.popitem(last=False)[1])
-            else:
-                del kept[next(iter(kept))]
-                self._n -= 1
-
-    def take(self, form: bytes) -> Kept | None:
-        """Remove and return the oldest dropped request of a form."""
-        kept = self._of.get(form)
-        if not kept:
-            return None
-        taken = kept.pop(next(iter(kept)))
-        self._n -= 1
-        if not kept:
-            del self._of[form]
-        return taken
-
-    def forget(self, form: bytes, url: str) -> None:
-        """Remove the request for *url*: it has been sent."""
-        kept = self._of.get(form)
-        if kept is not None and kept.pop(url, None) is not None:
-            self._n -= 1
-            if not kept:
-                del self._of[form]

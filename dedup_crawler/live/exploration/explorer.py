@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.live.collecting.crawl_database import EarlierPages
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
-from dedup_crawler.live.exploration.dropped_requests import Alternatives, Reservoir
+from dedup_crawler.live.exploration.dropped_requests import DroppedRequest, DroppedRequests
 from dedup_crawler.live.exploration.reloads import Reloads
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.requests import request_marks as marks
-from dedup_crawler.live.requests.request_text import Kept, url_of_kept
+from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
@@ -53,8 +54,8 @@ class Explorer:
     ) -> None:
         self.evidence = models.evidence
         self.walls = Walls(report)
-        self.alternatives: Alternatives = Alternatives()
-        """Dropped requests, by form."""
+        self.drops = DroppedRequests()
+        """Dropped requests, as far as they are kept."""
         self._models = models
         self._report = report
         self._explores = epsilon > 0 and not is_dry_run
@@ -62,11 +63,11 @@ class Explorer:
         self.comparisons = Comparisons(self._judged, models, earlier, reloads)
         if self._keeps_pages:
             reloads.begin()
-        self._reservoir: Reservoir = Reservoir()
         self._random = random.Random(0)  # noqa: S311 - only chooses the tests
         self.alike = AlikeAnswers()
         """Rows of consecutive answers that are alike."""
-        self._credit: dict[str, float] = {}  # least tested rule of a would-be drop -> tests that it is owed
+        # least tested rule of a would-be drop -> tests that it is owed
+        self._credit: LocalCache[str, float] = LocalCache(_MAX_CREDITS)
         self.fetched = UrlSet()
         """URLs in normal form that were sent as tests, led to another page, or were fetched before their rules were
         learnt: another link to them is dropped for good, without a test."""
@@ -76,8 +77,6 @@ class Explorer:
         """URLs that the present rules have dropped."""
         self._ever_dropped = UrlSet()
         """URLs that rules of any model have dropped. Not each new model is a new chance that they become tests."""
-        self._looked_at = UrlSet()
-        """URLs that earlier models had dropped when tests were last chosen among their drops."""
         self._tested: set[str] = set()  # URLs of pages that were fetched to test a rule
         self.covered = CoveredTests(self.evidence, report, self._judged, self._tested)
         self._failing: list[str] = []
@@ -100,8 +99,6 @@ class Explorer:
             return False
         if question.is_covered and self.covered.shown is None:
             self.covered.begin(self.comparisons.owners.items())
-        if len(self._credit) >= _MAX_CREDITS:
-            self._credit.clear()
         credit = min(_MAX_CREDIT, self._credit.get(least_tested, 0.0) + rate)
         is_cheap = question.is_covered or is_awaited or question.digest in self.comparisons.owners
         is_chosen = rate == 1 or self._random.random() < (credit if is_cheap else credit * _NEEDS_OWNER)
@@ -117,7 +114,7 @@ class Explorer:
     def not_sent(self, request: Request) -> None:
         """Note that a test is decided again before its answer, because the models have changed: it tests nothing."""
         test, url = marks.test_of(request), normal_form(request.url)
-        if test is None or test[1] in marks.NO_TESTS or url not in self.fetched:
+        if test is None or url not in self.fetched:
             return  # an earlier process has counted it
         self.fetched.discard(url)
         if self._explores:  # a dry run does not count tests
@@ -130,53 +127,63 @@ class Explorer:
         url = question.request.url
         if url in self._dropped:
             return
+        if (earlier := self.drops.take_of(question.digest, url)) is not None:
+            self._taken_back([earlier], are_sent=False)
         self._dropped.add(url)
         self.evidence.dropped(rules)
-        kept = question.kept()
-        self._reservoir.add(rules, kept, question.digest, is_new=url not in self._looked_at)
+        self.drops.add(DroppedRequest(question.kept(), url, question.digest, tuple(dict.fromkeys(rules))))
         self._ever_dropped.add(url)
-        self.alternatives.add(question.digest, url, kept)
 
-    def take_alternative(self, form: bytes) -> Kept | None:
-        """Remove and return the oldest dropped request of a form whose URL was not fetched since it was dropped."""
-        while (kept := self.alternatives.take(form)) is not None:
-            if normal_form(url_of_kept(kept)) not in self.fetched:
-                return kept
+    def walled(self, form: bytes, request: Request) -> None:
+        """Keep a request that was to be sent in place of the owner of a form, for the time when a wall is gone."""
+        if not self.drops.has(form, request.url):
+            self.evidence.dropped(())
+            self.drops.add(DroppedRequest(request, request.url, form))
+
+    def take_alternative(self, form: bytes, url: str | None = None) -> Kept | None:
+        """Remove and return the drop of a form with this *url*, to be sent in place of its owner.
+
+        None: the oldest drop whose URL was not fetched since it was dropped.
+        """
+        while (drop := self.drops.take_of(form, url)) is not None:
+            self._taken_back([drop])
+            self._dropped.discard(drop.url)  # if it is dropped again, it is kept again
+            if url is not None or normal_form(drop.url) not in self.fetched:
+                return drop.request
         return None
 
     def judge(self, test: marks.Test, request: Request, response: Response) -> None:
         """Compare an explored page with the page it was taken for."""
         form, expected, rules = test
-        if expected not in marks.NO_TESTS and len(self._tested) < _MAX_TESTED:
+        if len(self._tested) < _MAX_TESTED:
             self._tested.add(response.url)
-        if expected == marks.WALL:
-            self.walls.checked(_page(request, response))
-        elif self.walls.is_frozen(request.url):
+        if self.walls.is_frozen(request.url):
             self.not_answered(test)
         elif expected == marks.REACHED:
             self._judged(form, rules, True)
         elif expected == marks.REACHED_ALONE:
-            self.covered.wait(form, rules, None)  # a link may still come
+            self.covered.wait_for_link(form, rules)
         elif expected == marks.COVERED:
             self.covered.judge(form, rules, _page(request, response))
-        elif expected == marks.OWNER:
-            self.comparisons.owner_came(form, _page(request, response))
         else:
-            duplicate = Duplicate(rules, _page(request, response))
-            self.comparisons.explored(form, duplicate, is_owner_awaited=expected == marks.AWAITED)
+            self.comparisons.explored(form, Duplicate(rules, _page(request, response)))
+
+    def owner_came(self, form: bytes, page: FetchedPage | None) -> None:
+        """Take in the page of an owner that was fetched again; None: there is no good answer."""
+        if page is None or self.walls.is_frozen(page.url):
+            self.comparisons.has_no_owner(form)
+        else:
+            self.comparisons.owner_came(form, page)
 
     def not_answered(self, test: marks.Test) -> None:
         """Note that an explored duplicate failed, or got an empty answer."""
-        form, expected, rules = test
-        if expected == marks.OWNER:
-            self.comparisons.has_no_owner(form)
-        elif expected != marks.WALL:
-            self._judged(form, rules, None)
+        form, _, rules = test
+        self._judged(form, rules, None)
 
     def not_fetched(self, request: Request, test: marks.Test) -> None:
         """Note that *request*, a test or the target of its redirect, will not be fetched."""
         form, expected, rules = test
-        if marks.is_redirected(request) and expected not in marks.NO_TESTS | marks.OF_COVERED:
+        if marks.is_redirected(request) and expected not in marks.OF_COVERED:
             self._judge_redirect(form, rules, request.url)
         else:
             self.not_answered(test)
@@ -210,7 +217,7 @@ class Explorer:
     def led_on(self, test: marks.Test, target: str | None) -> None:
         """Note that an explored URL redirects to *target* (None: no URL), which the spider may or may not request."""
         form, expected, rules = test
-        if target is None or expected in marks.NO_TESTS:
+        if target is None:
             self.not_answered(test)
         elif expected in marks.OF_COVERED:
             target_form, _ = self._models.form_of(target)
@@ -277,43 +284,40 @@ class Explorer:
             return []
         rules = self.evidence.n_dropped()
         held = [rule for rule in rules if self.evidence.is_held(rule)]
-        kept = [each for rule in held for each in self._reservoir.take(rule)]
+        taken = [drop for rule in held for drop in self.drops.take(rule)]
         n_missing = {rule: self.evidence.n_missing(rule) for rule in rules if rule not in held}
         n_missing |= {value: 1 for value in self.evidence.dropped_values() if self.evidence.n_missing(value)}
-        kept += self._reservoir.sample(n_missing, self.evidence.has_spoken)
-        return self._taken_back(kept)
+        taken += self.drops.sample(n_missing, self.evidence.speakers.has_spoken)
+        return self._taken_back(taken)
 
     def take_missing(self, is_missing: Callable[[str], bool]) -> list[Kept]:
         """Return the drops whose URL is missing on the page that they were taken for."""
-        return self._taken_back(self._reservoir.take_if(lambda kept: is_missing(url_of_kept(kept))))
+        return self._taken_back(self.drops.take_if(is_missing))
 
     def to_probe(self) -> list[bytes]:
         """Return the forms to fetch through another URL, because other forms had the same answer."""
-        return self.alike.probes(self.comparisons.owners.items(), self.alternatives.__contains__)
+        return self.alike.probes(self.comparisons.owners.items(), self.drops.has)
 
     def begin_anew(self) -> list[Kept]:
         """Note that the models were replaced; return the drops of the old models, which the new ones decide anew."""
         self._dropped.clear()
         self.comparisons.clear()
         self.covered.clear()
-        for kept in self._reservoir.looked_at():
-            self._looked_at.add(url_of_kept(kept))
-        return self._taken_back(self._reservoir.take_all(), are_sent=False)
+        return self._taken_back(self.drops.take_all(), are_sent=False)
 
     def switch_off(self, rule: str) -> list[Kept]:
         """Switch off *rule*; return its drops."""
         self._dropped.clear()
-        kept = self._taken_back(self._reservoir.take(rule))
-        for url in map(url_of_kept, kept):  # if another rule drops it, the tests of this one say nothing of that
-            self._ever_dropped.discard(url)
-            self._looked_at.discard(url)
-        return kept
+        taken = self.drops.take(rule)
+        for drop in taken:  # if another rule drops it, the tests of this one say nothing of that
+            self._ever_dropped.discard(drop.url)
+        return self._taken_back(taken)
 
-    def _taken_back(self, kept: Iterable[tuple[Kept, tuple[str, ...]]], *, are_sent: bool = True) -> list[Kept]:
+    def _taken_back(self, drops: Iterable[DroppedRequest], *, are_sent: bool = True) -> list[Kept]:
         by_url: dict[str, Kept] = {}
-        for request, rules in kept:
-            self.evidence.taken_back(rules, is_sent=are_sent)
-            by_url[url_of_kept(request)] = request
+        for drop in drops:
+            self.evidence.taken_back(drop.rules, is_sent=are_sent)
+            by_url[drop.url] = drop.request
         return [*by_url.values()]
 
     def _judged(self, form: bytes, rules: Sequence[str], is_same: bool | None, *, was_counted: bool = False) -> None:
@@ -323,7 +327,7 @@ class Explorer:
                 self.evidence.undecided(rules)
             return
         self._report.count("explored/agree" if is_same else "explored/disagree")
-        self._reservoir.tested(rules)
+        self.drops.tested(rules)
         if (failing := self.evidence.record(rules, form, is_same=is_same)) is not None:
             self._failing.append(failing)
 

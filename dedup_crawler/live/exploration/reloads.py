@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
-from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.live.collecting.response_page import FetchedPage, content_type_of
 from dedup_crawler.live.exploration.same_page import read
@@ -66,7 +65,6 @@ class Reloads:
         """Called with the two texts of a page that was fetched twice."""
         self._crawler = crawler
         self._site = lru_cache(MAX_HOSTS)(lambda host: _Site())
-        self._awaited: dict[str, FetchedPage] = {}  # URL -> its first page
         self._has_begun = False
 
     @classmethod
@@ -85,15 +83,10 @@ class Reloads:
         return self._site(host).rotating
 
     def _received(self, response: Response, request: Request) -> None:
-        if request.url in self._awaited and request.callback is NO_CALLBACK:
-            first = self._awaited.pop(request.url)
-            if response.status == 200:
-                self._compare(first, FetchedPage.of_response(response, response.url))
-        elif response.status == 200 and not marks.is_exempt(request) and "html" in content_type_of(response).lower():
-            self._count(request, response)
-
-    def _count(self, request: Request, response: Response) -> None:
         """Count a page of its site, and choose it if its turn has come."""
+        is_html = "html" in content_type_of(response).lower()
+        if response.status != 200 or marks.is_exempt(request) or not is_html:
+            return
         site = self._site(host_of(normal_form(response.url)))
         site.n_pages += 1
         if site.n_pages < site.next_page:
@@ -106,10 +99,12 @@ class Reloads:
     def _fetch_again(self, like: Request, page: FetchedPage) -> None:
         request = marks.once_more(like, page.final_url)
         request.meta.update(dont_cache=True, dont_retry=True)
-        self._awaited[request.url] = page
-        download(self._crawler, request)
+        download(self._crawler, request, partial(self._compare, page))
 
-    def _compare(self, first: FetchedPage, second: FetchedPage) -> None:
+    def _compare(self, first: FetchedPage, response: Response | None) -> None:
+        if response is None or response.status != 200:
+            return
+        second = FetchedPage.of_response(response, response.url)
         texts = read(first), read(second)
         if texts[0] is None or texts[1] is None or first.final_url != second.final_url:
             return
@@ -118,8 +113,7 @@ class Reloads:
         site = self._site(host)
         site.reloads.append(reload)
         was, site.rotating = site.rotating, RotatingText.of(site.reloads)
-        if self._crawler.stats is not None:
-            self._crawler.stats.inc_value("dedup/request/reloaded")
+        self._crawler.stats.inc_value("dedup/request/reloaded")
         if site.rotating.places and not was.places:
             logger.info("Pages of %s show another text with every fetch, in the same places; it is ignored.", host)
         for listener in self.listeners:

@@ -73,7 +73,8 @@ class RuleEvidence:
         self._rules_of: dict[str, set[str]] = {}  # what rules do -> the rules, of all models so far
         self._values: defaultdict[str, ValueLives] = defaultdict(ValueLives)  # by candidate
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
-        self._speakers = Speakers()
+        self.speakers = Speakers()
+        """Forms whose verdicts have counted."""
         self._n_dropped: Counter[str] = Counter()  # by rule
         self._by_rules: dict[tuple[str, ...], _Drops] = {}
         self.n_taken_back = 0
@@ -302,12 +303,11 @@ class RuleEvidence:
         doubted = set() if is_same else self._doubted(sharing)
         for rule in sharing:
             life = self._lives[rule]
-            life.n_explored += 1
             life.n_here += 1
             life.n_under_way = max(0, life.n_under_way - 1)
             life.n_wrong += not is_same
             life.n_undecided = 0
-            if self._speakers.may_speak(rule, form_digest, is_same):
+            if self.speakers.may_speak(rule, form_digest, is_same):
                 life.recent.append(Outcome(is_same, sharing))
                 life.n_agreed += is_same
                 life.n_disagreed += not is_same
@@ -336,10 +336,6 @@ class RuleEvidence:
             return value
         self.switch_off(candidate)
         return candidate
-
-    def has_spoken(self, rule: str, form_digest: bytes) -> bool:
-        """Return True if a verdict on a drop of this form has counted for or against *rule*."""
-        return self._speakers.has_spoken(rule, form_digest)
 
     def _doubted(self, rules: Iterable[str]) -> set[str]:
         return {rule for rule in rules if not is_value(rule) and self._life_of(rule).is_doubted}

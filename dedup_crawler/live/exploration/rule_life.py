@@ -14,11 +14,13 @@ wrong value is switched off, and from then on every value needs its test. The se
 from __future__ import annotations
 
 import math
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
+
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.methods.model.evidence_file import RuleCounts
 from dedup_crawler.rules.language.statistics import tail
@@ -95,8 +97,8 @@ class Life:
     n_agreed: int = 0
     n_disagreed: int = 0
     is_switched_off: bool = False
-    n_explored: int = 0
-    """All explorations, including repeated ones of a form."""
+    n_earlier: int = 0
+    """Explorations of earlier crawls."""
     foreign: RuleCounts = _NO_TESTS
     """Counts of earlier crawls, or of the other crawlers of this one."""
     is_tested: bool = False
@@ -125,12 +127,17 @@ class Life:
         """Start from the counts of earlier processes."""
         self.foreign = counts
         self.n_agreed, self.n_disagreed, self.is_switched_off = counts
-        self.n_explored, self.n_wrong = self.n_agreed + self.n_disagreed, self.n_disagreed
+        self.n_earlier, self.n_wrong = self.n_agreed + self.n_disagreed, self.n_disagreed
 
     def passed_on(self) -> Life:
         """Return the life of a rule that takes over all tests; this one no longer counts as a rule that holds."""
         self.is_passed_on = True
         return replace(self, is_passed_on=False, n_under_way=0, recent=self.recent.copy())
+
+    @property
+    def n_explored(self) -> int:
+        """All explorations, including repeated ones of a form."""
+        return self.n_earlier + self.n_here
 
     @property
     def promised_error(self) -> float:
@@ -170,7 +177,6 @@ class Life:
         self.n_disagreed += n_disagreed
         self.n_wrong += n_disagreed
         self.n_here += n_agreed + n_disagreed
-        self.n_explored += n_agreed + n_disagreed
         self.foreign = RuleCounts(self.foreign.n_agreed + n_agreed, self.foreign.n_disagreed + n_disagreed)
         return n_agreed + n_disagreed > 0
 
@@ -261,7 +267,8 @@ class Speakers:
     """Decides whether the verdict about a form counts: a form speaks once for a rule, and a few times against it."""
 
     def __init__(self) -> None:
-        self._spoken: OrderedDict[tuple[str, bytes], int] = OrderedDict()  # (rule, form) -> wrong verdicts that counted
+        # (rule, form) -> wrong verdicts that counted
+        self._spoken: LocalCache[tuple[str, bytes], int] = LocalCache(MAX_FORMS)
 
     def has_spoken(self, rule: str, form_digest: bytes) -> bool:
         """Return True if a verdict about the form has counted."""
@@ -275,8 +282,6 @@ class Speakers:
             return False
         self._spoken[key] = (n_wrong or 0) + (not is_same)
         self._spoken.move_to_end(key)
-        if len(self._spoken) > MAX_FORMS:
-            self._spoken.popitem(last=False)
         return True
 
 

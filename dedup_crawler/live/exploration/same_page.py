@@ -32,8 +32,6 @@ EVERY = 8
 MANY_PAGES = 200
 EVERY_LATER = 32
 """and one in 32 from then on."""
-MAX_HOSTS = 32
-"""Number of sites whose text is kept; the least recently used one is forgotten."""
 MAX_KEPT_BYTES = 32 * 2**20
 """Bound on all kept pages; a page larger than this is not kept."""
 _OVERHEAD = 500
@@ -129,7 +127,8 @@ class OwnerPages:
     """Form digest -> page; the least recently used pages are removed first."""
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[bytes, tuple[int, FetchedPage]] = OrderedDict()  # form -> place in the crawl, page
+        # form -> place in the crawl, page, rules
+        self._pages: OrderedDict[bytes, tuple[int, FetchedPage, tuple[str, ...]]] = OrderedDict()
         self._n_put = 0
         self.n_bytes = 0
         """Approximate memory of the pages."""
@@ -137,8 +136,8 @@ class OwnerPages:
     def __contains__(self, form_digest: bytes) -> bool:
         return form_digest in self._pages
 
-    def put(self, form_digest: bytes, page: FetchedPage) -> None:
-        """Keep the page of a form, replacing an earlier one."""
+    def put(self, form_digest: bytes, page: FetchedPage, rules: tuple[str, ...] = ()) -> None:
+        """Keep the page of a form, replacing an earlier one; *rules* if it is only that of a duplicate by these."""
         self.forget(form_digest)
         size = _size(page)
         if size > MAX_KEPT_BYTES:
@@ -146,7 +145,7 @@ class OwnerPages:
         while self.n_bytes + size > MAX_KEPT_BYTES:
             self.n_bytes -= _size(self._pages.popitem(last=False)[1][1])
         self._n_put += 1
-        self._pages[form_digest] = self._n_put, page
+        self._pages[form_digest] = self._n_put, page, rules
         self.n_bytes += size
 
     def get(self, form_digest: bytes) -> FetchedPage | None:
@@ -156,11 +155,15 @@ class OwnerPages:
         self._pages.move_to_end(form_digest)
         return self._pages[form_digest][1]
 
+    def rules_of(self, form_digest: bytes) -> tuple[str, ...]:
+        """Return the rules of a duplicate that stands for the unknown owner of a form; none if the owner is known."""
+        return self._pages[form_digest][2] if form_digest in self._pages else ()
+
     def beside(self, form_digest: bytes) -> Beside:
         """Return the pages fetched just before that of a form, and just after it, the nearest first."""
         if form_digest not in self._pages:
             return [], []
-        place, _ = self._pages[form_digest]
+        place = self._pages[form_digest][0]
         return self._between(place - N_BESIDE, place - 1)[::-1], self._between(place + 1, place + N_BESIDE)
 
     def latest(self) -> list[FetchedPage]:
@@ -168,11 +171,11 @@ class OwnerPages:
         return self._between(self._n_put - N_BESIDE, self._n_put)[::-1]
 
     def _between(self, first: int, last: int) -> list[FetchedPage]:
-        return [page for _, page in sorted(each for each in self._pages.values() if first <= each[0] <= last)]
+        return [page for _, page, _ in sorted(each for each in self._pages.values() if first <= each[0] <= last)]
 
     def items(self) -> Iterator[tuple[bytes, FetchedPage]]:
         """Yield form digest and page of all kept pages."""
-        return ((form, page) for form, (_, page) in self._pages.items())
+        return ((form, page) for form, (_, page, _) in self._pages.items())
 
     def forget(self, form_digest: bytes) -> None:
         """Remove the page of a form, if it is kept: its owner was released or replaced."""
@@ -227,26 +230,3 @@ class PagesOfSite:
         self._n_read += 1
         if (known := read(page)) is not None:
             text.see(known)
-
-
-class SiteTexts:
-    """Host -> its sampled pages; bounded."""
-
-    def __init__(self) -> None:
-        self._sites: OrderedDict[str, PagesOfSite] = OrderedDict()
-
-    def of(self, host: str) -> PagesOfSite:
-        """Return the entry of a host, a new one if it is unknown."""
-        site = self._sites.get(host)
-        if site is None:
-            site = self._sites[host] = PagesOfSite()
-            if len(self._sites) > MAX_HOSTS:
-                self._sites.popitem(last=False)
-        else:
-            self._sites.move_to_end(host)
-        return site
-
-    def catch_up(self, pages: OwnerPages) -> None:
-        """Read all unread pages before *pages* is cleared."""
-        for site in self._sites.values():
-            site.text(pages)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 import xxhash
 
@@ -50,6 +51,12 @@ def page_signature(body: bytes) -> int:
     first, *behind = (b" " + text + b" ").split(b"0")
     words = [first.rpartition(b" ")[0], *[piece.partition(b" ")[2].rpartition(b" ")[0] for piece in behind if piece]]
     return xxhash.xxh3_64_intdigest(b" ".join(words).translate(None, b" "))
+
+
+@lru_cache(16)  # the same page is looked at for each of its forms
+def signature_of(page: FetchedPage) -> int:
+    """Return the signature of a page, see :func:`page_signature`."""
+    return page_signature(page.body)
 
 
 def without_scripts(body: bytes) -> bytes:

@@ -11,11 +11,13 @@ temporary files are removed however it ends, except after ``kill -9``.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -39,7 +41,7 @@ def main(folder: Path) -> int:
         database = os.fsdecode(sys.stdin.buffer.readline().rstrip(b"\n"))
         for _ in sys.stdin.buffer:
             read_texts(database, n_workers=_n_workers())
-        print(refit(database, folder, n_workers=_n_workers()).to_text())  # noqa: T201 - for the crawl
+        print(json.dumps(asdict(refit(database, folder, n_workers=_n_workers()))))  # noqa: T201 - for the crawl
     except DedupError as error:
         return _fail(str(error))
     except MemoryError:

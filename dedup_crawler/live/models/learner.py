@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, cast
 
@@ -40,6 +40,16 @@ def check_learning() -> None:
     """Raise MissingExtraError if the package that reading pages needs is missing, without importing it."""
     if importlib.util.find_spec("simhash") is None:
         raise MissingExtraError("Fingerprinting the text of pages", "simhash", "learn")
+
+
+@dataclass(slots=True)
+class RefitReport:
+    """Outcome for the models of a crawl; a job prints it as one line of JSON."""
+
+    learnt: list[str] = field(default_factory=list)
+    """Folders with a new model."""
+    refused: list[str] = field(default_factory=list)
+    """One line for each old model that stays because the new one was refused."""
 
 
 @dataclass(slots=True)
@@ -182,7 +192,7 @@ class Learner:
         self._rests_until = 2 * now - job.since
         _clear(job)
         try:
-            report = RefitReport.from_text(said)
+            report = RefitReport(**json.loads(said))
         except (ValueError, TypeError):  # no complete report
             reason = f"it was killed (signal {-status})" if status < 0 else complained or f"exit status {status}"
             self._on_trouble(f"Learning after {job.n_pages} pages failed: {reason.rstrip('.')}. {self._again()}")
@@ -222,25 +232,3 @@ def _clear(job: _Job) -> None:
                 job.process.kill()
         job.process.wait()
     shutil.rmtree(job.scratch, ignore_errors=True)
-
-
-@dataclass(slots=True)
-class RefitReport:
-    """Outcome for the models of a crawl."""
-
-    learnt: list[str] = field(default_factory=list)
-    """Folders with a new model."""
-    refused: list[str] = field(default_factory=list)
-    """One line for each old model that stays because the new one was refused."""
-
-    def to_text(self) -> str:
-        """Return the report as one line of JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_text(cls, text: str) -> RefitReport:
-        """Read what :meth:`to_text` wrote.
-
-        ValueError or TypeError if *text* is anything else.
-        """
-        return cls(**json.loads(text))

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
+
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.errors import DedupError, EvidenceError, ModelError, SeenUnavailableError
 from dedup_crawler.live.exploration.rule_evidence import RuleEvidence
@@ -56,9 +58,8 @@ class ModelShelf:
         self.path = Path(path)
         self.layer = layer
         self._single: Canonicalizer | None = None
-        self._names: frozenset[str] = frozenset()
-        self._loaded: OrderedDict[str, Canonicalizer] = OrderedDict()
-        self._unusable: set[str] = set()
+        self._names: set[str] = set()
+        self._loaded = lru_cache(MAX_MODELS)(self._load)
         if may_be_empty and not (self.path.is_dir() and any(self.path.iterdir())):
             return
         if self.path.is_dir() and not (self.path / DESCRIPTION).exists():
@@ -76,18 +77,17 @@ class ModelShelf:
 
         A model that cannot be read, or does not know the host in its name, is reported once and never used.
         """
-        if self._single is not None:
-            return self._single if host in self._single.hosts else None
-        name = folder_name(host)
-        model = self._loaded.get(name)
-        if model is not None:
-            self._loaded.move_to_end(name)
-        elif name in self._names and name not in self._unusable:
-            model = self._load(name, host)
+        model, name = self._single, folder_name(host)
+        if name in self._names:
+            try:
+                model = self._loaded(name)
+            except DedupError as error:
+                self._names.discard(name)
+                logger.error("No duplicates of %s are filtered: %s", host, error)
         return model if model is not None and host in model.hosts else None
 
     def folder_of(self, host: str) -> Path | None:
-        """Return the model folder of *host*, usable or not; None for unknown hosts."""
+        """Return the model folder of *host*; None for hosts that no model knows."""
         if self._single is not None:
             return self.path if host in self._single.hosts else None
         return self.path / folder_name(host) if folder_name(host) in self._names else None
@@ -95,25 +95,21 @@ class ModelShelf:
     def _behind_layer(self, model: Canonicalizer) -> Canonicalizer:
         return StaticFront(model, self.layer) if self.layer is not None else model
 
-    def _load(self, name: str, host: str) -> Canonicalizer | None:
-        """Load the model in the folder *name*, which must know *host*."""
+    def _load(self, name: str) -> Canonicalizer:
+        """Load the model in the folder *name*, which must know the host of this name."""
         folder = self.path / name
         try:
-            model = self._behind_layer(_read(folder))
-            if host not in model.hosts:
-                known = ", ".join(sorted(model.hosts)) or "no host"
-                raise ModelError(f"{folder} holds a model of {known}. Rename the folder, or train one.")
-        except DedupError as error:
-            self._unusable.add(name)
-            logger.error("No duplicates of %s are filtered: %s", host, error)
-            return None
-        self._loaded[name] = model
-        if len(self._loaded) > MAX_MODELS:
-            self._loaded.popitem(last=False)
-        return model
+            model = load_model(folder)
+        except ModelError:
+            time.sleep(_PAUSE)  # it may just be being replaced
+            model = load_model(folder)
+        if name not in map(folder_name, model.hosts):
+            known = ", ".join(sorted(model.hosts)) or "no host"
+            raise ModelError(f"{folder} holds a model of {known}. Rename the folder, or train one.")
+        return self._behind_layer(model)
 
 
-def _model_names(path: Path) -> frozenset[str]:
+def _model_names(path: Path) -> set[str]:
     """Return the names of the folders in *path*, at least one of which is a model."""
     # a model that is being written is in a hidden folder
     folders = [entry for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
@@ -122,15 +118,7 @@ def _model_names(path: Path) -> frozenset[str]:
             f"{path} holds neither {DESCRIPTION} nor model folders: "
             f"train one with `dedup-crawler train METHOD --model {path / 'HOST'}`."
         )
-    return frozenset(folder.name for folder in folders)
-
-
-def _read(folder: Path) -> Canonicalizer:
-    try:
-        return load_model(folder)
-    except ModelError:
-        time.sleep(_PAUSE)  # it may just be being replaced
-        return load_model(folder)
+    return {folder.name for folder in folders}
 
 
 class LiveModels:
@@ -154,20 +142,16 @@ class LiveModels:
         self._told: dict[str, RuleCounts] = {}  # tests that the other crawlers know
         # loaded model -> the model to ask: with candidates, and without switched-off rules. None: unusable, the seen
         # forms come from another model. The longest known ones are forgotten, so that they can be unloaded.
-        self._asked: dict[Canonicalizer, Canonicalizer | None] = {}
+        self._asked: LocalCache[Canonicalizer, Canonicalizer | None] = LocalCache(MAX_MODELS)
 
     def of(self, host: str) -> Canonicalizer | None:
         """Return the model that decides about URLs of *host*, if any."""
         base = self.shelf.of(host)
         if base is None:
             return None
-        if base in self._asked:
-            return self._asked[base]
-        asked = self._met(base, host)
-        if len(self._asked) >= MAX_MODELS:
-            del self._asked[next(iter(self._asked))]
-        self._asked[base] = asked
-        return asked
+        if base not in self._asked:
+            self._asked[base] = self._met(base, host)
+        return self._asked[base]
 
     def replace(self, shelf: ModelShelf) -> None:
         """Use models that this crawl has learnt from now on; shared rules keep their evidence."""

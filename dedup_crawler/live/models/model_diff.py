@@ -6,10 +6,11 @@ URLs are dropped. A repeated URL is the same request, not a duplicate. Memory us
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.models.rule_codes import RuleCodes
@@ -21,7 +22,7 @@ from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.rules.exchange.exports import Export, to_discarder, to_table
 
 N_EXAMPLES = 3
-_MAX_TOLD = 10_000  # remembered sentences of rules that need a referrer
+_MAX_TOLD = 10_000
 _TAG_BITS = 16
 NO_RULE = ""
 """Stands for an unknown rule."""
@@ -104,7 +105,7 @@ class _Side:
         self._drops: dict[str, RuleDiff] = {}
         self._owners = DigestTable()  # form -> code of the rules that made it, tag of the URL
         self._codes = RuleCodes()
-        self._told: OrderedDict[str, str] = OrderedDict()
+        self._told: LocalCache[str, str] = LocalCache(_MAX_TOLD)  # URL -> its form, if its referrer has made it
 
     def look(self, url: str, referrer: str | None) -> tuple[DroppedLink, tuple[str, ...]] | None:
         """Return a dropped link and its rules; None for a fetched one."""
@@ -116,8 +117,6 @@ class _Side:
         rules = model.leading(url, known)
         if known is not None and form == known.form:
             self._told[url] = form
-            if len(self._told) > _MAX_TOLD:
-                self._told.popitem(last=False)
         if known is not None and (covering := model.covering(url)):
             return DroppedLink(url, referrer, form), covering
         digest, tag = form_digest(form), owner_tag(url) & (1 << _TAG_BITS) - 1

@@ -78,11 +78,6 @@ class Questions:
         """Forget cached forms, because they have changed."""
         self._referrer = None
 
-    def begin_anew(self) -> None:
-        """Note that the models were replaced: queued requests are decided again when their turn comes."""
-        self.forget_forms()
-        self._crawl.name = marks.new_crawl()
-
     def is_decided(self, request: Request) -> bool:
         """Return True if this crawl has already decided about *request* with these models."""
         return marks.is_decided(request, self._crawl.name)

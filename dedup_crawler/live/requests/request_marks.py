@@ -17,10 +17,8 @@ from scrapy.http.request import NO_CALLBACK
 MARK = "dedup_mark"
 """Key of the meta that holds the :class:`Mark` of a request."""
 
-AT_HAND = ""
-"""The page of the owner is kept."""
-AWAITED = "awaited"
-"""The owner's page is being fetched, for the first time or again."""
+OWNED = ""
+"""The URL shows the page of the owner of its form."""
 COVERED = "covered"
 """A coverage rule says that the URL shows nothing new."""
 REACHED = "reached"
@@ -28,11 +26,6 @@ REACHED = "reached"
 REACHED_ALONE = "reached alone"
 """Covered, but redirected to a form that no link has reached yet."""
 OF_COVERED = frozenset({COVERED, REACHED, REACHED_ALONE})
-OWNER = "owner"
-"""The request is no test: it fetches an owner's page again for a comparison."""
-WALL = "wall"
-"""Nor is this one: it fetches a page again to see whether a wall stands."""
-NO_TESTS = frozenset({OWNER, WALL})
 
 SUBSTITUTE = "substitute"
 """The owner of its form failed."""

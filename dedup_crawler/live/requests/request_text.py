@@ -109,11 +109,6 @@ def _is_plain(told: Any) -> bool:
     return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 
-def url_of_kept(kept: Kept) -> str:
-    """Return the URL of a request, or of its text by :func:`request_text`."""
-    return str(json.loads(kept)["url"]) if isinstance(kept, str) else kept.url
-
-
 def request_of(text: str, spider: Spider | None) -> Request | None:
     """Read a text of :func:`request_text`; None if it is damaged, or this spider has no such callback."""
     try:

@@ -11,14 +11,15 @@ A process that ends before that stores its latest rows as text, and the next pro
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import lru_cache
+
+from scrapy.utils.datatypes import LocalCache
 
 from dedup_crawler.live.collecting.response_page import FetchedPage
-from dedup_crawler.live.exploration.shown_text import page_signature
-from dedup_crawler.live.walls.freeze import WatchedPage
+from dedup_crawler.live.exploration.shown_text import signature_of
 
 MIN_ROW = 3
 """Least number of answers in a row."""
@@ -30,36 +31,20 @@ MAX_LEFT = 100
 """Maximum of forms left to the next process; each costs it a fetch."""
 _MAX_ROWS = 1_000
 _MAX_SITES = 100
-_ALIKE_BYTES, _ALIKE_SHARE = 200, 0.02  # only answers of nearly equal length are compared
-
-
-@dataclass(slots=True)
-class _Answer:
-    """One of the latest answers of a site."""
-
-    n_bytes: int
-    page: WatchedPage
-    row: deque[bytes]
-    """The latest forms of its row."""
-
-    def is_alike(self, n_bytes: int, page: WatchedPage) -> bool:
-        """Return True if *page*, of *n_bytes*, shows the same."""
-        is_close = abs(n_bytes - self.n_bytes) <= max(_ALIKE_BYTES, _ALIKE_SHARE * self.n_bytes)
-        return is_close and self.page.signature == page.signature
 
 
 class AlikeAnswers:
     """Rows of alike answers: the latest rows, and the probed ones with their results."""
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[int, int] = OrderedDict()  # signature -> length of its longest row
-        self._awaited: dict[
-            bytes, tuple[int, tuple[bytes, ...]]
-        ] = {}  # probed form -> signature of its row, other forms
+        self._rows: LocalCache[int, int] = LocalCache(_MAX_ROWS)  # signature -> length of its longest row
+        # probed form -> signature of its row, other forms
+        self._awaited: dict[bytes, tuple[int, tuple[bytes, ...]]] = {}
         self._probed: set[int] = set()
         self._n_in_vain = 0
-        self._latest: OrderedDict[str, deque[_Answer]] = OrderedDict()  # host -> its latest answers
-        self._left: OrderedDict[bytes, str] = OrderedDict()  # forms of the latest rows -> request, if it is known
+        # host -> signatures of its latest answers, each with the latest forms of its row
+        self._latest = lru_cache(_MAX_SITES)(lambda host: deque[tuple[int, deque[bytes]]](maxlen=MAX_GAP))
+        self._left: LocalCache[bytes, str] = LocalCache(MAX_LEFT)  # forms of the latest rows -> request, if it is known
         self._has_news = False
 
     def answered(self, form: bytes, page: FetchedPage) -> tuple[bytes, ...]:
@@ -70,7 +55,7 @@ class AlikeAnswers:
         if form not in self._awaited:
             return ()
         signature, others = self._awaited.pop(form)
-        if page_signature(page.body) == signature:
+        if signature_of(page) == signature:
             self._n_in_vain += 1
             return ()
         return others
@@ -89,7 +74,7 @@ class AlikeAnswers:
         groups: dict[int, list[bytes]] = defaultdict(list)
         for form, page in pages:
             if "html" in page.content_type and has_alternative(form):
-                groups[page_signature(page.body)].append(form)
+                groups[signature_of(page)].append(form)
         found = []
         for signature in sorted(filter(rows.__contains__, groups), key=lambda each: -rows[each])[:n_more]:
             form, *others = groups[signature]
@@ -113,22 +98,15 @@ class AlikeAnswers:
         return "\n".join(f"{form.hex()} {request}" for form, request in self._left.items())
 
     def _note_row(self, form: bytes, page: FetchedPage) -> None:
-        latest = self._latest.setdefault(page.host, deque(maxlen=MAX_GAP))
-        self._latest.move_to_end(page.host)
-        if len(self._latest) > _MAX_SITES:
-            self._latest.popitem(last=False)
-        watched = WatchedPage(page)
-        row = next((each.row for each in latest if each.is_alike(page.n_bytes, watched)), deque(maxlen=MAX_LEFT))
+        signature, latest = signature_of(page), self._latest(page.host)
+        row = next((row for each, row in latest if each == signature), deque[bytes](maxlen=MAX_LEFT))
         row.append(form)
-        latest.append(_Answer(page.n_bytes, watched, row))
+        latest.append((signature, row))
         if len(row) >= MIN_ROW:
-            self._rows[watched.signature] = max(len(row), self._rows.get(watched.signature, 0))
-            if len(self._rows) > _MAX_ROWS:
-                self._rows.popitem(last=False)
+            self._rows[signature] = max(len(row), self._rows.get(signature, 0))
             self._has_news = True
-            self._left.update(dict.fromkeys(row, ""))
-            while len(self._left) > MAX_LEFT:
-                self._left.popitem(last=False)
+            for each in row:
+                self._left.setdefault(each, "")
 
 
 def forms_left(text: str) -> dict[bytes, str]:

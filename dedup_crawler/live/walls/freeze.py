@@ -14,15 +14,16 @@ import re
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from dedup_crawler.live.collecting.response_page import FetchedPage, compress, decompress
-from dedup_crawler.live.exploration.shown_text import MAX_BYTES, page_signature
+from scrapy.utils.datatypes import LocalCache
+
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.shown_text import signature_of
 
 WINDOW = 200
 """Number of latest forms whose pages are watched."""
-SAMPLE = 16
-"""One page in 16 is read; the other pages of the window only if these are suspicious, because reading is slow."""
 WALL_SHARE = 0.2
 """A signature on more than this share (0-1) of the window is a wall, if it was rare before."""
 BEFORE_SHARE = 0.05
@@ -36,7 +37,7 @@ GONE_SHARE = 0.1
 MAX_WALLS = 16
 """Maximum of remembered walls, which are recognized when they come again."""
 N_FIRST = 4
-"""If the first pages of a kind of URLs, so many behind the very first, are one page, it is no wall for this kind."""
+"""If so many first pages of a kind of URLs are one page, it is no wall for this kind."""
 MAX_KINDS = 2_000
 """Maximum of kinds of URLs whose first pages are kept."""
 MAX_SIGNATURES = 20_000
@@ -83,79 +84,48 @@ class WallCheck:
         """The URLs whose answers are awaited, those without a wall first: a short wall may end meanwhile."""
         return sorted(self._awaited, key=self._awaited.__getitem__)
 
-    @property
-    def is_over(self) -> bool:
-        """Return True if all answers have come."""
-        return not self._awaited
-
-    def answered(self, url: str, signature: int) -> bool:
-        """Take in the page of a URL; return True if it was the last one, and there is no wall."""
+    def answered(self, url: str, signature: int) -> bool | None:
+        """Take in the page of a URL; return True if there is a wall, None while more answers are awaited."""
         shows_wall = self._awaited.pop(url, None)
-        if shows_wall is None:
-            return False
-        self._is_wall |= (signature == self.wall) != shows_wall
-        return not self._awaited and not self._is_wall
+        if shows_wall is not None:
+            self._is_wall |= (signature == self.wall) != shows_wall
+        return None if self._awaited else self._is_wall
 
 
-class WatchedPage:
-    """The page of a form; its signature is made when it is needed."""
+class _Watched(NamedTuple):
+    """The page of a form."""
 
-    __slots__ = ("_packed", "_signature", "url")
-
-    def __init__(self, page: FetchedPage) -> None:
-        self.url = page.url
-        """As requested."""
-        # cut to MAX_BYTES, because 200 pages of every host are kept
-        self._packed = page.packed if page.n_bytes <= MAX_BYTES else compress(page.body[:MAX_BYTES])
-        self._signature: int | None = None
-
-    @property
-    def is_read(self) -> bool:
-        """Return True if the signature was made."""
-        return self._signature is not None
-
-    @property
-    def signature(self) -> int:
-        """Return the signature of the page, see :func:`page_signature`."""
-        if self._signature is None:
-            self._signature = page_signature(decompress(self._packed))
-            self._packed = b""
-        return self._signature
+    url: str
+    """As requested."""
+    kind: str
+    signature: int
 
 
 class SiteFreeze:
     """Watches the pages of one site for walls."""
 
     def __init__(self) -> None:
-        self._window: OrderedDict[bytes, WatchedPage] = OrderedDict()  # form -> its page, the latest last
-        self._n_in_window: Counter[int] = Counter()  # signature -> number of pages that were read
-        self._before: Counter[int] = Counter()
-        self._n_before = 0
-        self._n_seen = 0
-        self._walls: OrderedDict[int, None] = OrderedDict()
-        self._wall: int | None = None
+        self.wall: int | None = None
+        """Signature of the wall that stands, if any."""
         self.check: WallCheck | None = None
         """The latest check, until all of its answers have come."""
-        self._no_walls: dict[int, set[str]] = {}  # signature -> kinds of URLs that really show this page
-        self._first: OrderedDict[str, list[int]] = OrderedDict()  # kind of URLs -> signatures of its first pages
-
-    @property
-    def is_frozen(self) -> bool:
-        """Return True if a wall stands."""
-        return self._wall is not None
+        self._window: OrderedDict[bytes, _Watched] = OrderedDict()  # form -> its page, the latest last
+        self._before: Counter[int] = Counter()  # signature -> number of pages before the window
+        self._n_before = 0
+        self._walls: LocalCache[int, None] = LocalCache(MAX_WALLS)
+        self._no_walls: LocalCache[int, set[str]] = LocalCache(MAX_WALLS)  # signature -> kinds that really show it
+        self._first: LocalCache[str, list[int]] = LocalCache(MAX_KINDS)  # kind of URLs -> signatures of its first pages
 
     def wall_forms(self) -> dict[bytes, str]:
         """Return the forms of the window that got the wall instead of a page, with their URLs, the earliest first."""
-        if self._wall is None:
-            return {}
-        return {form: page.url for form, page in self._window.items() if page.signature == self._wall}
+        return {form: page.url for form, page in self._window.items() if page.signature == self.wall}
 
     def begin_check(self) -> list[str]:
         """Begin a check of the present wall, unless the window has too few pages of these kinds; return its URLs."""
         pages = self._window.values()
-        others = [page.url for page in pages if page.signature != self._wall]
-        walled = [page.url for page in pages if page.signature == self._wall and not self._really_shows(page)]
-        if self._wall is None or (check := WallCheck.of(self._wall, walled, others)) is None:
+        others = [page.url for page in pages if page.signature != self.wall]
+        walled = [page.url for page in pages if page.signature == self.wall and not self._really_shows(page)]
+        if self.wall is None or (check := WallCheck.of(self.wall, walled, others)) is None:
             return []
         self.check = check
         return check.urls
@@ -163,106 +133,61 @@ class SiteFreeze:
     def end_by(self, check: WallCheck) -> bool:
         """Note that a check found no wall, and end its freeze; return False if another wall stands by now, or none."""
         self._walls.pop(check.wall, None)
-        while len(self._no_walls) >= MAX_WALLS:
-            self._no_walls.pop(next(iter(self._no_walls)))
         self._no_walls.setdefault(check.wall, set()).update(check.kinds)
-        if check.wall != self._wall:
+        if check.wall != self.wall:
             return False
         self._end()
         return True
 
-    def is_wall(self, page: WatchedPage) -> bool:
-        """Return True if a page is the present wall."""
-        return self._wall is not None and page.signature == self._wall
-
-    def see(self, form_digest: bytes, page: WatchedPage) -> bool:
+    def see(self, form_digest: bytes, page: FetchedPage) -> bool:
         """Take in the page of a form; return True if the freeze began or ended with it."""
-        self._leave(form_digest)  # a form counts once
-        self._window[form_digest] = page
-        if page.is_read:
-            self._n_in_window[page.signature] += 1
+        self._window.pop(form_digest, None)  # a form counts once
+        signature = signature_of(page)
+        self._window[form_digest] = _Watched(page.url, kind_of(page.url), signature)
         if len(self._window) > WINDOW:
-            first, old = next(iter(self._window.items()))
-            is_sampled = old.is_read
-            if not self.is_frozen:
-                self._note_kind(old)
-            self._leave(first)
-            if is_sampled and old.signature not in self._walls and not self._really_shows(old):
+            _, old = self._window.popitem(last=False)
+            if self.wall is None and len(known := self._first.setdefault(old.kind, [])) < N_FIRST:
+                known.append(old.signature)
+            if old.signature not in self._walls and not self._really_shows(old):
                 self._before[old.signature] += 1
                 if len(self._before) > MAX_SIGNATURES:
                     self._before = Counter(dict(self._before.most_common(MAX_SIGNATURES // 2)))
                 self._n_before += 1
-        if self.is_frozen:
-            self._read(page)
-            return self._thaw()
-        self._n_seen += 1
-        return self._n_seen % SAMPLE == 0 and self._freeze(page)
+        return self._freeze(signature) if self.wall is None else self._thaw()
 
-    def _note_kind(self, page: WatchedPage) -> None:
-        """Note what the first pages of a kind show. The very first is not read: most kinds have no other."""
-        kind = kind_of(page.url)
-        known = self._first.get(kind)
-        if known is None:
-            self._first[kind] = []
-            if len(self._first) > MAX_KINDS:
-                self._first.popitem(last=False)
-        elif len(known) < N_FIRST:
-            known.append(self._read(page))
-
-    def _read(self, page: WatchedPage) -> int:
-        """Return the signature of a page of the window, and count it from now on."""
-        if not page.is_read:
-            self._n_in_window[page.signature] += 1
-        return page.signature
-
-    def _leave(self, form_digest: bytes) -> None:
-        """Remove a form from the window."""
-        page = self._window.pop(form_digest, None)
-        if page is None or not page.is_read:
-            return
-        self._n_in_window[page.signature] -= 1
-        if not self._n_in_window[page.signature]:
-            del self._n_in_window[page.signature]
-
-    def _freeze(self, page: WatchedPage) -> bool:
-        signature = self._read(page)
-        known = signature in self._walls
-        n_wanted = WALL_SHARE * (LAST if known else WINDOW)
-        if self._n_in_window[signature] <= n_wanted / SAMPLE or not (known or self._is_sudden(signature)):
+    def _freeze(self, signature: int) -> bool:
+        is_known = signature in self._walls
+        n_wanted = WALL_SHARE * (LAST if is_known else WINDOW)
+        alike = [page for page in self._window.values() if page.signature == signature]
+        if len(alike) <= n_wanted or not (is_known or self._is_sudden(signature)):
             return False
-        n_walled = 0
-        for each in self._window.values():
-            n_walled += self._read(each) == signature and not self._really_shows(each)
-        if n_walled <= n_wanted:
+        if sum(not self._really_shows(page) for page in alike) <= n_wanted:
             return False
-        self._wall = signature
+        self.wall = signature
         self._walls[signature] = None
         self._walls.move_to_end(signature)
-        if len(self._walls) > MAX_WALLS:
-            self._walls.popitem(last=False)
         return True
 
-    def _really_shows(self, page: WatchedPage) -> bool:
+    def _really_shows(self, page: _Watched) -> bool:
         """Return True if the page is known to be no wall for such URLs, or was their page from the beginning."""
-        kind = kind_of(page.url)
-        is_checked = page.signature in self._no_walls and kind in self._no_walls[page.signature]
-        return is_checked or self._first.get(kind) == [page.signature] * N_FIRST
+        is_checked = page.kind in self._no_walls.get(page.signature, ())
+        return is_checked or self._first.get(page.kind) == [page.signature] * N_FIRST
 
     def _is_sudden(self, signature: int) -> bool:
-        """Return True if enough other pages came before the first page of the window with *signature*; read those."""
+        """Return True if enough other pages came before the first page of the window with *signature*."""
         n_before = self._n_before
         if n_before < MIN_BEFORE:
-            n_before += next(place for place, each in enumerate(self._window.values()) if self._read(each) == signature)
+            n_before += [page.signature for page in self._window.values()].index(signature)
         return n_before >= MIN_BEFORE and self._before[signature] < BEFORE_SHARE * n_before
 
     def _thaw(self) -> bool:
         latest = [page.signature for page in islice(reversed(self._window.values()), LAST)]
-        if len(latest) < LAST or latest.count(self._wall or 0) >= GONE_SHARE * LAST:
+        if len(latest) < LAST or latest.count(self.wall or 0) >= GONE_SHARE * LAST:
             return False
         self._end()
         return True
 
     def _end(self) -> None:
         for form in self.wall_forms():  # they are fetched again; in the window they would count as the next wall
-            self._leave(form)
-        self._wall = None
+            del self._window[form]
+        self.wall = None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration import comparisons
-from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Duplicate
+from dedup_crawler.live.exploration.comparisons import AwaitedOwners, Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import MAX_WAITING, PATIENCE, CoveredTests
 from dedup_crawler.live.exploration.rule_evidence import MAX_SETS, RuleEvidence
 from dedup_crawler.live.exploration.shown_text import MIN_PAGES, ShownText, says_nothing, shown_texts
@@ -96,7 +96,10 @@ class Judged:
     def wait(self, n: int, *, in_place: bool = False) -> None:
         """Let the n-th page wait, when n answers have come."""
         self.tests.n_answers = n
-        self.tests.wait(b"%d" % n, (f"rule {n}",), shown_texts(article(n)) if in_place else None)
+        if in_place:
+            self.tests.judge(b"%d" % n, (f"rule {n}",), article(n))
+        else:
+            self.tests.wait_for_link(b"%d" % n, (f"rule {n}",))
 
     def taken(self) -> list[tuple[bytes, bool | None]]:
         """Return the verdicts since the last call."""
@@ -118,7 +121,7 @@ def test_a_page_that_waits_is_due_after_its_time():
         assert judged.taken() == [(form, False) for form in lost]
     judged.tests.run_dry(is_idle=True)
     assert judged.taken() == [(b"2", False), (b"4", False)]
-    assert judged.tests.n_redirected == 0
+    assert not judged.tests.redirected
 
 
 def test_a_page_that_answered_in_place_is_judged_by_its_text():
@@ -126,7 +129,7 @@ def test_a_page_that_answered_in_place_is_judged_by_its_text():
     judged = Judged()
     for n in (99, 100, 101):
         judged.wait(n, in_place=True)
-    assert judged.tests.n_redirected == 0
+    assert not judged.tests.redirected
     judged.tests.reached(b"100", None)
     judged.tests.saw(article(101))
     assert judged.taken() == []
@@ -140,9 +143,9 @@ def test_texts_that_others_show_by_now_are_looked_for_now_and_then():
     judged.wait(99, in_place=True)
     judged.tests.saw(article(99))
     for n in range(100, 118):
-        judged.wait(n)
+        judged.wait(n, in_place=True)
     assert judged.taken() == []
-    judged.wait(118)
+    judged.wait(118, in_place=True)
     assert judged.taken() == [(b"99", True)]
 
 
@@ -153,6 +156,22 @@ def test_the_pages_that_wait_are_bounded():
         judged.wait(0)
     judged.tests.run_dry(is_idle=False)
     assert len(judged.taken()) == 3
+
+
+def test_a_duplicate_waits_for_its_owner_unless_that_is_unknown():
+    """An owner that fails decides nothing. In place of an unknown one stands the first duplicate."""
+    verdicts: list[tuple[bytes, list[str], bool | None]] = []
+    pages = Comparisons(lambda form, rules, is_same: verdicts.append((form, [*rules], is_same)), None, None, None)
+    text = page(words("a text", 60), "text/plain")
+    for form in (b"late", b"fails"):
+        pages.explored(form, Duplicate(("r",), text))
+    assert verdicts == []
+    pages.owner_came(b"late", text)
+    pages.has_no_owner(b"fails")
+    for rule in ("r", "s"):
+        pages.explored(b"fails", Duplicate((rule,), text))
+    unknown = (b"fails", ["r"], None)
+    assert verdicts == [(b"late", ["r"], True), unknown, unknown, (b"fails", ["s", "r"], True)]
 
 
 def test_duplicates_wait_for_their_owner_within_bounds(monkeypatch):

@@ -202,7 +202,7 @@ def test_memory_is_bounded(monkeypatch):
     evidence = RuleEvidence(0.02)
     for i in range(100):
         evidence.record(("r",), form(i), is_same=True)
-    assert len(evidence._speakers._spoken) == 10
+    assert len(evidence.speakers._spoken) == 10
     assert evidence.counts()["r"].n_agreed == 100
 
 

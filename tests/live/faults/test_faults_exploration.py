@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from faulty_site import SLOWLY, build_chain, pair, show, status, text
-from live_site import Answer, Crawl, Site, strip_query_model, walk
-
-if TYPE_CHECKING:
-    pass
+from live_site import Answer, Crawl, Site, walk_filtered
 
 N_GOOD, N_BAD = 40, 40
 N_WALLED = 60
@@ -24,11 +20,10 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, Crawl, Path
     folder = tmp_path_factory.mktemp("broken")
     with Site() as site:
         build_chain(site, 0, N_GOOD + N_BAD, [True] * N_GOOD + [False] * N_BAD)
-        model = strip_query_model(folder / "model", site.host)
-        crawl = walk(site, folder, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.5", **SLOWLY)
+        crawl = walk_filtered(site, folder, DEDUP_EXPLORATION="0.5", **SLOWLY)
         build_chain(site, 0, 10, [True] * 10)
-        again = walk(site, folder, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.5", **SLOWLY)
-    return crawl, again, model
+        again = walk_filtered(site, folder, DEDUP_EXPLORATION="0.5", **SLOWLY)
+    return crawl, again, folder / "model"
 
 
 def test_a_rule_that_becomes_wrong_is_switched_off_within_50_explorations(broken: tuple[Crawl, Crawl, Path]):
@@ -65,11 +60,10 @@ def test_all_duplicates_are_explored_or_none(tmp_path: Path, share: float, n_exp
     """DEDUP_EXPLORATION = 1 fetches every duplicate of a fetched page, 0 none."""
     with Site() as site:
         build_chain(site, 0, 30, [True] * 30)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=share, **SLOWLY)
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION=share, **SLOWLY)
     assert crawl.stats.get("dedup/request/explored", 0) == n_explored
     assert crawl.stats.get("dedup/request/dropped", 0) == 30 - n_explored
-    assert model.with_name("model.evidence.json").exists() == bool(share)
+    assert (tmp_path / "model.evidence.json").exists() == bool(share)
 
 
 def test_a_redirect_to_the_owner_says_as_much_as_its_page(tmp_path: Path):
@@ -79,8 +73,7 @@ def test_a_redirect_to_the_owner_says_as_much_as_its_page(tmp_path: Path):
         for n in range(30):
             one, other = pair(n)
             site.redirect(other, one if n < 20 else f"/elsewhere{n}")
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=1, REDIRECT_ENABLED=False, **SLOWLY)
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION=1, REDIRECT_ENABLED=False, **SLOWLY)
     assert crawl.stats["dedup/request/explored"] == 30
     assert crawl.stats["dedup/explored/agree"] == 20
     assert crawl.stats["dedup/explored/undecided"] == 10
@@ -91,8 +84,7 @@ def test_a_dry_run_tells_the_precision(tmp_path: Path):
     """All 30 duplicates are fetched; one was another page, as the summary says."""
     with Site() as site:
         build_chain(site, 0, 30, [True] * 29 + [False])
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_DRY_RUN="True", DEDUP_EXPLORATION="0", **SLOWLY)
+        crawl = walk_filtered(site, tmp_path, DEDUP_DRY_RUN="True", DEDUP_EXPLORATION="0", **SLOWLY)
     assert [status(crawl, pair(n)[1]) for n in range(30)] == [200] * 30
     n_agreed = int(str(crawl.stats["dedup/explored/agree"]))
     n_judged = n_agreed + 1
@@ -122,7 +114,7 @@ class WalledSite(Site):
 
 
 GROUP = 20
-LINKED = {2: 0, 4: 3, 5: 1, 10: 6}
+LINKED = {2: 0, 3: 3, 5: 1, 10: 6}
 """Hub -> the group whose second URLs it links."""
 
 
@@ -145,8 +137,7 @@ def crawl_walled(folder: Path, **settings: object) -> tuple[Crawl, WalledSite]:
             seconds = seconds_of(later) if later is not None else []
             site.page(f"/hub{group}", *seconds, html=text(f"hub {group}"))
         site.page("/", *links)
-        model = strip_query_model(folder / "model", site.host)
-        crawl = walk(site, folder, DEDUP_MODEL=model, **SLOWLY, **settings)
+        crawl = walk_filtered(site, folder, **SLOWLY, **settings)
     return crawl, site
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from faulty_site import text
 from killing import stop_after
-from live_site import Answer, Site, strip_query_model, walk
+from live_site import Answer, Site, strip_query_model, walk, walk_filtered
 
 N_PAGES = 40
 
@@ -40,9 +40,8 @@ def test_every_alternative_of_a_page_is_asked(tmp_path: Path, kept: str):
     """Nine of ten URLs of each page fail."""
     with Site() as site:
         build(site, 12, 10, Answer(410))
-        model = strip_query_model(tmp_path / "model", site.host)
         seen = kept if kept == "memory" else tmp_path / kept
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_SEEN=seen)
+        crawl = walk_filtered(site, tmp_path, DEDUP_SEEN=seen)
         assert missing(site, 12, 10) == []
     assert crawl.stats["dedup/request/released"] == 12 * 9
 
@@ -67,8 +66,7 @@ def test_an_empty_page_stands_for_nothing(tmp_path: Path, body: bytes):
     """An empty answer with status 200 is no page: the other URL is fetched."""
     with Site() as site:
         build(site, 12, 2, Answer(200, body=body))
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model)
+        crawl = walk_filtered(site, tmp_path)
         assert missing(site, 12, 2) == []
     assert crawl.stats["dedup/request/released"] == 12
 
@@ -79,6 +77,5 @@ def test_a_page_that_is_empty_under_each_of_its_urls_is_asked_for_once_under_eac
         build(site, 5, 3, Answer(200))
         for n in range(5):
             site.answers[urls(n, 3)[-1]] = Answer(200)
-        model = strip_query_model(tmp_path / "model", site.host)
-        walk(site, tmp_path, DEDUP_MODEL=model)
+        walk_filtered(site, tmp_path)
         assert {site.count(url) for n in range(5) for url in urls(n, 3)} == {1}

@@ -12,7 +12,7 @@ from test_faults_rules import build_items, covering_model, item, shown
 
 from faulty_site import show, text
 from killing import stop_after
-from live_site import Crawl, Site, strip_query_model, walk
+from live_site import Crawl, Site, strip_query_model, walk, walk_filtered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,8 +41,7 @@ def test_duplicates_of_an_owner_that_is_awaited_are_explored(tmp_path: Path):
     """Each waits for its owner's page and for the frame of the site: all are compared."""
     with Site() as site:
         build_variants(site, 40, 0)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=1)
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION=1)
         assert shown(site, [url for n in range(40) for url in variants(n)]) == []
     assert crawl.stats["dedup/request/explored"] == 120
     assert crawl.stats["dedup/explored/agree"] == 120
@@ -60,8 +59,7 @@ def test_links_to_what_was_fetched_to_test_a_rule_are_no_further_tests(tmp_path:
         for n in range(8):
             for url in variants(n):
                 show(site, url, n)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.5")
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION="0.5")
         n_fetched = len({*links}.intersection(site.asked))
         n_again = len([url for url in site.asked if url != "/robots.txt"]) - len({*site.asked} - {"/robots.txt"})
     assert n_again == crawl.stats["dedup/request/reloaded"]
@@ -74,8 +72,7 @@ def test_variants_that_stand_side_by_side_refute_their_rule(tmp_path: Path):
     """Every variant is a page of its own from the start; the first drops are sent too."""
     with Site() as site:
         build_variants(site, 0, 60)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION="0.02")
         assert shown(site, [url for n in range(60) for url in variants(n)]) == []
     assert crawl.stats["dedup/request/dropped"] > 0
     assert crawl.stats["dedup/rules/switched_off"] == 1
@@ -85,8 +82,7 @@ def test_a_rule_that_has_dropped_little_is_verified_before_the_crawl_ends(tmp_pa
     """Six drops are too few to be explored during the crawl; at its end they are."""
     with Site() as site:
         build_variants(site, 0, 2)
-        model = strip_query_model(tmp_path / "model", site.host)
-        walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        walk_filtered(site, tmp_path, DEDUP_EXPLORATION="0.02")
         assert shown(site, [url for n in range(2) for url in variants(n)]) == []
 
 
@@ -151,11 +147,8 @@ def test_a_crawl_says_how_far_it_has_come(tmp_path: Path):
     with Site() as site:
         build_variants(site, 40, 0)
         site.delay_s = 0.05
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(
-            site, tmp_path, DEDUP_MODEL=model, CONCURRENT_REQUESTS="1", DEDUP_EXPLORATION="0.1", LOGSTATS_INTERVAL="0.3"
-        )
-        silent = walk(site, tmp_path, DEDUP_MODEL=model, LOGSTATS_INTERVAL="0")
+        crawl = walk_filtered(site, tmp_path, CONCURRENT_REQUESTS="1", DEDUP_EXPLORATION="0.1", LOGSTATS_INTERVAL="0.3")
+        silent = walk_filtered(site, tmp_path, LOGSTATS_INTERVAL="0")
     said = [line.partition("Filter so far: ")[2] for line in crawl.log.splitlines() if "Filter so far: " in line]
     assert len(said) >= 2
     assert re.fullmatch(
@@ -174,8 +167,7 @@ def test_a_crawl_that_verified_nothing_says_so(tmp_path: Path):
     """With exploration switched off the drops give a warning, the losses are unknown, and the rule is named."""
     with Site() as site:
         build_variants(site, 10, 0)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=0, LOG_LEVEL="INFO")
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION=0, LOG_LEVEL="INFO")
     assert crawl.stats["dedup/request/dropped"] == 30
     assert "'dedup/lost/estimate': 'unknown'" in crawl.log
     assert "pages lost by estimate: unknown (95 %: 0 to 30)" in warnings_of(crawl)
@@ -187,8 +179,7 @@ def test_a_crawl_that_verified_its_drops_warns_of_nothing(tmp_path: Path):
     """The interval includes the undecided drops."""
     with Site() as site:
         build_variants(site, 40, 0)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", LOG_LEVEL="INFO")
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION="0.02", LOG_LEVEL="INFO")
     assert " pages lost by estimate: 0 (95 %: 0 to " in crawl.log
     assert "'dedup/dropped/unverified': 0" in crawl.log
     assert warnings_of(crawl) == ""
@@ -203,8 +194,7 @@ def test_a_crawl_ends_though_what_it_would_verify_has_been_answered(tmp_path: Pa
             one, other = variants(n)[:2]
             site.page(one, status=503)
             show(site, other, n)
-        model = strip_query_model(tmp_path / "model", site.host)
-        walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", CONCURRENT_REQUESTS=2)
+        walk_filtered(site, tmp_path, DEDUP_EXPLORATION="0.02", CONCURRENT_REQUESTS=2)
         assert {site.count(variants(n)[1]) for n in range(12)} == {1}
 
 
@@ -216,8 +206,7 @@ def test_a_short_wall_is_found_when_the_crawl_runs_dry(tmp_path: Path):
             page = site.answers[variants(n)[0]]
             log_in = b"<html><title>Log in</title><body>Please log in first.</body></html>"
             site.answers[variants(n)[0]] = [type(page)(body=log_in), page]
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02")
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION="0.02")
         assert [n for n in range(40) if not shown_well(site, n)] == []
     assert crawl.stats["dedup/request/dropped"] > 40
     assert "dedup/site/frozen" not in crawl.stats

@@ -11,7 +11,7 @@ from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import default_model_folder
 from dedup_crawler.pages.store import PageStore
 from faulty_site import show
-from live_site import Answer, Crawl, Site, crawl_content, needs_bare_asyncio, strip_query_model, walk
+from live_site import Answer, Crawl, Site, crawl_content, needs_bare_asyncio, strip_query_model, walk, walk_filtered
 from planted_forum import forum
 
 SLOW_S = 0.6
@@ -59,8 +59,7 @@ def site():
 def crawl(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Crawl:
     """One filtered crawl of it."""
     folder = tmp_path_factory.mktemp("crawl")
-    model = strip_query_model(folder / "model", site.host)
-    crawl = walk(site, folder, DEDUP_MODEL=model, REDIRECT_MAX_TIMES=3, LOG_LEVEL="DEBUG")
+    crawl = walk_filtered(site, folder, REDIRECT_MAX_TIMES=3, LOG_LEVEL="DEBUG")
     assert crawl.status == 0, crawl.log
     return crawl
 

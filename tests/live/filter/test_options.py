@@ -12,7 +12,7 @@ from scrapy.settings import Settings
 import dedup_crawler.live
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.options import META_KEYS, STATS, Options, known_settings
-from live_site import Crawl, Site, strip_query_model, walk
+from live_site import Crawl, Site, strip_query_model, walk, walk_filtered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,8 +114,7 @@ def test_a_filtered_crawl_writes_no_other_stats(tmp_path: Path) -> None:
         site.page("/", *(f"/a?{n}" for n in range(30)))
         for n in range(30):
             site.page(f"/a?{n}")
-        model = strip_query_model(tmp_path / "model", site.host)
-        stats = walk(site, tmp_path, DEDUP_MODEL=model).stats
+        stats = walk_filtered(site, tmp_path).stats
     names = {name.removeprefix("dedup/") for name in stats if name.startswith("dedup/")}
 
     assert "request/dropped" in names

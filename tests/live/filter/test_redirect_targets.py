@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from faulty_site import SLOWLY, build_chain, pair, status
-from live_site import Answer, Site, strip_query_model, walk
+from live_site import Answer, Site, walk_filtered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +40,7 @@ def test_the_target_of_a_redirect_is_dropped_if_its_page_is_known(tmp_path: Path
     """
     with Site() as site:
         build(site, N)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION="0.02", **SLOWLY)
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION="0.02", **SLOWLY)
     n_jumps = sum(site.count(f"/jump{n}") for n in range(N))
     n_targets = sum(site.count(pair(n)[1]) for n in range(N))
     assert [status(crawl, pair(n)[0]) for n in range(N)] == [200] * N
@@ -56,8 +55,7 @@ def test_dropped_targets_of_a_wrong_rule_are_fetched_after_all(tmp_path: Path, e
     """From one item on, each redirect leads to a page of its own. The rule is switched off, and all are fetched."""
     with Site() as site:
         build(site, N // 2)
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_EXPLORATION=exploration, **SLOWLY)
+        crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION=exploration, **SLOWLY)
     assert [status(crawl, pair(n)[1]) for n in range(N // 2, N)] == [200] * (N // 2)
     assert [status(crawl, pair(n)[0]) for n in range(N)] == [200] * N
     assert "switched off" in crawl.log

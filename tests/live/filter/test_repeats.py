@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from live_site import Site, strip_query_model, walk
+from live_site import Site, walk_filtered
 
 NO_DUPEFILTER = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
 
@@ -25,7 +25,7 @@ def test_a_repeat_is_the_business_of_the_dupefilter(tmp_path: Path, settings: di
     """With a dupefilter that drops nothing, each is fetched; a duplicate under another URL is still dropped."""
     with Site() as site:
         build_site(site, 200)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=strip_query_model(tmp_path / "model", site.host), **settings)
+        crawl = walk_filtered(site, tmp_path, **settings)
 
     assert crawl.status == 0, crawl.log
     assert site.asked.count("/twin?1") == n_asked
@@ -41,7 +41,7 @@ def test_a_repeat_of_an_owner_that_failed_loses_nothing(tmp_path: Path, settings
     """The page is fetched through its other URL."""
     with Site() as site:
         build_site(site, 404)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=strip_query_model(tmp_path / "model", site.host), **settings)
+        crawl = walk_filtered(site, tmp_path, **settings)
 
     assert crawl.status == 0, crawl.log
     assert site.asked.count("/twin?2") == 1
@@ -59,7 +59,7 @@ def test_what_is_remembered_of_repeats_may_be_forgotten(monkeypatch: pytest.Monk
     monkeypatch.setenv("PYTHONPATH", str(path))
     with Site() as site:
         build_site(site, 200)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=strip_query_model(tmp_path / "model", site.host))
+        crawl = walk_filtered(site, tmp_path)
 
     assert crawl.status == 0, crawl.log
     assert (path / "read").exists()

@@ -10,7 +10,7 @@ from chromium import opened
 from dedup_crawler.live.exploration.rule_life import RuleState
 from dedup_crawler.live.summary import html
 from faulty_site import text as words
-from live_site import Site, strip_query_model, walk
+from live_site import Site, walk_filtered
 
 N_PAGES = 40
 SCRIPT = "<script>window.hit=1</script>"
@@ -27,8 +27,7 @@ def shown(tmp_path_factory) -> tuple[Path, dict[str, object]]:
             for end in ("", "?print=1"):
                 site.page(f"/page{n}{end}")
                 site.answers[f"/page{n}{end}"].body = f"<title>{n}</title><body>{words(f'page {n}')}</body>".encode()
-        model = strip_query_model(folder / "model", site.host)
-        crawl = walk(site, folder, DEDUP_MODEL=model, DEDUP_STATUS=folder / "status.html", DEDUP_EXPLORATION="0.1")
+        crawl = walk_filtered(site, folder, DEDUP_STATUS=folder / "status.html", DEDUP_EXPLORATION="0.1")
     assert crawl.status == 0, crawl.log
     return folder / "status.html", crawl.stats
 
@@ -71,8 +70,7 @@ def test_a_place_that_cannot_be_written_is_said_at_the_start(tmp_path: Path):
     with Site() as site:
         site.robots()
         site.page("/")
-        model = strip_query_model(tmp_path / "model", site.host)
-        crawl = walk(site, tmp_path, DEDUP_MODEL=model, DEDUP_STATUS=tmp_path / "none" / "status.html")
+        crawl = walk_filtered(site, tmp_path, DEDUP_STATUS=tmp_path / "none" / "status.html")
         assert site.asked == []
     [line] = [line for line in crawl.lines("ERROR") if "DEDUP_STATUS" in line]
     assert "cannot be written: No such file or directory" in line

@@ -21,6 +21,7 @@ from dedup_crawler.live.models.refit import refit
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.pages.records import Page
 from dedup_crawler.pages.store import PageStore
+from live_site import wait_until
 from planted_pages import pages
 from planted_site import HOST
 from recordings import PYTHON
@@ -283,13 +284,6 @@ def test_too_few_pages_are_said(tmp_path: Path):
 
     with pytest.raises(BadInputError, match="none of the 1 hosts of the crawl has 50 pages yet"):
         refit(str(db), tmp_path / "models")
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 600  # for a busy machine
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def is_running(pid: int) -> bool:

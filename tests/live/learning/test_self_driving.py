@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from live_site import Answer, Crawl, Site, start, walk, walk_command
+from live_site import Answer, Crawl, Site, start, wait_until, walk, walk_command
 
 N_TOPICS = 120
 LEARN_AFTER = 100
@@ -26,11 +26,8 @@ class PatientSite(Site):
 
     def lookup(self, path: str) -> Answer | list[Answer]:
         """Wait for the model, and for the crawl, which looks once a second."""
-        deadline = time.monotonic() + 600
-        while len(self.asked) > self._n_at_first and not list(self._model.glob("*/model.json")):
-            assert time.monotonic() < deadline, "no model was learnt"
-            time.sleep(0.1)
         if len(self.asked) > self._n_at_first:
+            wait_until(lambda: any(self._model.glob("*/model.json")), interval_s=0.1, said="no model was learnt")
             time.sleep(0.1)
         return super().lookup(path)
 
@@ -46,12 +43,9 @@ class TwiceLearntSite(PatientSite):
     def lookup(self, path: str) -> Answer | list[Answer]:
         """Wait for another model than the first one."""
         answer = super().lookup(path)
-        deadline = time.monotonic() + 600
         if len(self.asked) > self._n_then:
             self._first = self._first or self._texts()
-            while self._texts() == self._first:
-                assert time.monotonic() < deadline, "no second model was learnt"
-                time.sleep(0.1)
+            wait_until(lambda: self._texts() != self._first, interval_s=0.1, said="no second model was learnt")
         return answer
 
     def _texts(self) -> list[str]:
@@ -227,15 +221,10 @@ def test_a_kill_after_learning_loses_nothing_that_was_queued(tmp_path: Path):
         log = tmp_path / "log"
         with log.open("w") as file:
             crawl = start(walk_command(site, tmp_path, **settings), tmp_path, file)
-        deadline = time.monotonic() + 600
-        while "Learnt from the crawl so far" not in log.read_text():
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
+        wait_until(lambda: "Learnt from the crawl so far" in log.read_text())
         n_asked = len(site.asked)
-        while len(site.asked) < n_asked + 10:  # some of the queue is decided again
-            assert crawl.poll() is None, log.read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: len(site.asked) >= n_asked + 10, interval_s=0.01)  # some of the queue is decided again
+        assert crawl.poll() is None, log.read_text()
         crawl.send_signal(signal.SIGKILL)
         crawl.wait()
         assert len({path.partition("&")[0] for path in site.asked if "/topic" in path}) < N_TOPICS
