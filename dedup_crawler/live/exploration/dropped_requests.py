@@ -18,6 +18,7 @@ MAX_OF_RULE = 5_000
 """Number of requests of one rule that are surely kept."""
 MAX_ALL = 20_000
 """Number of requests of all rules, and of all forms, that are kept together."""
+_MAX_URLS = 200_000
 FORGOTTEN_AT_ONCE = 500
 """More requests by rule may be kept for a while."""
 UNTESTED = 4
@@ -227,3 +228,27 @@ class Alternatives:
             self._n -= 1
             if not kept:
                 del self._of[form]
+
+
+class UrlSet:
+    """A set of URLs by Python's keyed hash, which no site can predict; it is cleared when it grows too large."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def __contains__(self, url: str) -> bool:
+        return hash(url) in self._hashes
+
+    def add(self, url: str) -> None:
+        """Add a URL."""
+        if len(self._hashes) >= _MAX_URLS:
+            self._hashes.clear()
+        self._hashes.add(hash(url))
+
+    def discard(self, url: str) -> None:
+        """Remove a URL."""
+        self._hashes.discard(hash(url))
+
+    def clear(self) -> None:
+        """Remove all URLs."""
+        self._hashes.clear()

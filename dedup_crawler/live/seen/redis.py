@@ -44,7 +44,6 @@ class RedisSeenSet(SeenSet):
         self._answered: set[bytes] = set()  # answered forms that Redis does not know as seen yet
         self._news: dict[int, tuple[str, bytes, str | bytes]] = {}  # pending news, in order: kind, subject, rest
         self._numbers = itertools.count()
-        self._is_urgent = False  # True if news must be sent before the next question
         self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> remaining milliseconds
         self._known_alive: set[bytes] = set()
         self._sending = asyncio.Lock()
@@ -68,8 +67,6 @@ class RedisSeenSet(SeenSet):
 
     async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
-        if invalid and any(claim.digest in self._answered for claim in claims):
-            await self._beat()  # Redis must not hear that a page is seen after its form has gone to another URL
         codes = b"".join(map(_code, invalid))
         holders: list[Holder] = []
         for start in range(0, len(claims), _CLAIMS_AT_ONCE):
@@ -115,7 +112,6 @@ class RedisSeenSet(SeenSet):
         """Return the substitutes of unanswered requests (*is_idle*), and the requests of dead crawlers."""
         texts: list[bytes] = []
         if is_idle:
-            await self._beat()
             texts = await self._run("swallowed", _N_GIVEN, *self._answered)
             await self._beat()  # to update the size of the set, which is smaller now
         texts += await self._run("rescue", _N_GIVEN)
@@ -131,10 +127,10 @@ class RedisSeenSet(SeenSet):
         self._lives = lives
         return not self._known_alive.issuperset(lives)
 
-    def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Mark the form as seen, unless it is claimed; Redis is told before the next claim."""
-        self._tell("restored", digest, _tag(owner, rules), is_bounded=False)
-        self._is_urgent = True
+    def restore(self, claims: Sequence[Claim]) -> None:
+        """Mark the forms as seen, unless they are claimed; Redis is told before the next question."""
+        for claim in claims:
+            self._tell("restored", claim.digest, _tag(claim.owner, claim.rules), is_bounded=False)
 
     async def share_tests(self, own: Mapping[str, tuple[int, int, bool]]) -> Mapping[str, tuple[int, int, bool]]:
         """Write the tests of this process; return the sums of all others, including ended ones."""
@@ -252,7 +248,6 @@ class RedisSeenSet(SeenSet):
             await self._send()
             while self._news:
                 await self._send()
-            self._is_urgent = False
 
     async def _send(self) -> None:
         news = dict(itertools.islice(self._news.items(), _NEWS_AT_ONCE))
@@ -267,7 +262,8 @@ class RedisSeenSet(SeenSet):
         return [digest for kind, digests, _ in self._news.values() if kind == "processed" for digest in _split(digests)]
 
     async def _run(self, command: str, *arguments: str | bytes | int) -> Any:
-        if self._is_urgent:
+        """Ask Redis, after all news: it must not hear that a page is seen when its form has gone to another URL."""
+        if self._news:
             await self._beat()
         return await self._link.run(self.process, command, *arguments)
 

@@ -135,8 +135,7 @@ def test_asking_for_the_abandoned_ends(sets, seen):
 def test_a_restored_form_is_seen(sets, seen):
     """The form is seen; a local crawl may fetch its own URL again; an owner of this crawl keeps its form."""
     sets.claim(seen, B, "/b?1")
-    seen.restore(A, owner_tag("/a?1"), 3)
-    seen.restore(B, owner_tag("/b?2"))
+    seen.restore([Claim(A, owner_tag("/a?1"), 3), Claim(A, 0), Claim(B, owner_tag("/b?2"))])
 
     assert sets.claim(seen, A, "/a?1") == (OWN_SEEN if seen.is_local else SEEN, 3)
     assert sets.claim(seen, A, "/a?2") == (SEEN, 3)
@@ -187,7 +186,7 @@ def test_the_owner_of_a_seen_form(durable, seen):
     seen.processed([A])
     assert durable.run(seen.owner(A)) == "/a?1"
     assert durable.run(seen.owner(form_digest("/c"))) is None
-    seen.restore(form_digest("/d"), 1)
+    seen.restore([Claim(form_digest("/d"), 1)])
     assert durable.run(seen.owner(form_digest("/d"))) is None
     durable.stop(seen, is_clean=True)
 
@@ -262,7 +261,7 @@ def test_the_next_run_knows_what_was_seen(durable, seen):
     durable.claim(seen, A, "/a?1", rules=300)
     seen.answered(A)
     seen.processed([A])
-    seen.restore(B, 1)
+    seen.restore([Claim(B, 1)])
     durable.run(seen.note("model", "abc"))
     durable.stop(seen, is_clean=True)
 
