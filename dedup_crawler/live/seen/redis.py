@@ -88,7 +88,10 @@ class RedisSeenSet(SeenSet):
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute* in Redis."""
-        return digest in self._answered or bool(await self._run("wait", digest, owner.to_bytes(4, "big"), substitute))
+        if digest in self._answered:
+            return True
+        # not after all news: those of the drops on this page would be sent one by one
+        return bool(await self._link.run(self.process, "wait", digest, owner.to_bytes(4, "big"), substitute))
 
     def answered(self, digest: bytes) -> None:
         """Note that the form is seen for this process; for others when its page is processed."""
@@ -172,28 +175,10 @@ class RedisSeenSet(SeenSet):
 
     async def clear(self) -> Cleared:
         """Forget all forms, for all crawlers; return the awaited requests and the substitutes."""
-        done = set(self._unsent_pages())
-        answered = done | self._answered
+        awaited, substitutes = await self._run("clear", *self._answered)
         self._answered.clear()
-        self._news = {number: news for number, news in self._news.items() if news[0] in ("dropped", "forgotten")}
-        substitutes: list[str] = []
-        async with self._sending:  # news being sent must not arrive in the middle
-            requests = await self._link.command("HGETALL", self._link.key("requests"))
-            digests = await self._link.command("HKEYS", self._link.key("awaited"))
-            for start in range(0, len(digests), _CLAIMS_AT_ONCE):
-                portion = digests[start : start + _CLAIMS_AT_ONCE]
-                found = iter(await self._link.run(self.process, "forget_substitutes", *portion))
-                for digest in portion:
-                    texts = _as_texts(itertools.islice(found, next(found)))
-                    substitutes += texts if digest not in answered else ()
-            for first in range(256):
-                keys = [self._link.key(f"seen:{first:02x}{second:02x}") for second in range(256)]
-                await self._link.command("UNLINK", *keys)
-            rest = ("awaited", "requests", "owners", "owned", "size", f"of:{self.process}")
-            await self._link.command("UNLINK", *map(self._link.key, rest))
         self._n = 0
-        awaited = [text.decode() for digest, text in requests.items() if digest not in done]
-        return Cleared(awaited, substitutes)
+        return Cleared(_as_texts(awaited), _as_texts(substitutes))
 
     def __len__(self) -> int:
         return self._n
