@@ -122,7 +122,7 @@ class Decisions:
     def begin_anew(self) -> None:
         """Note that the models were replaced: queued requests are decided again when their turn comes."""
         self.forget_forms()
-        self.questions.begin_anew()
+        self._crawl.name = marks.new_crawl()
 
     async def _holders(self, questions: Sequence[Question]) -> list[Holder]:
         """Claim the form of each question; if the seen set fails, every request owns its form."""
@@ -203,7 +203,7 @@ class Decisions:
         if not is_awaited and self._explorer.walls.is_frozen(question.url):
             if not question.answers_again:
                 self._count("request/frozen")
-                marks.decide_anew(question.request)  # the site may be filtered again when its turn comes
+                marks.decided(question.request, "")  # the site may be filtered again when its turn comes
             return self._kept(question, answers=not question.is_covered)
         if question.is_covered:
             self._count("request/covered")
