@@ -18,7 +18,7 @@ from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import ModelError, SeenUnavailableError, StoreError
 from dedup_crawler.live.collecting.collector import write_pages
-from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, earlier_urls, models_folder
+from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, models_folder
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.explorer import Explorer
 from dedup_crawler.live.exploration.reloads import Reloads
@@ -128,13 +128,11 @@ class FilteredCrawl:
         The first *n_earlier* (None: all) are from earlier crawls. This one fetched the others: another link to them
         needs no test.
         """
-        if self.database is None:
-            return 0
         n_pages = 0
         claims: list[Claim] = []
         write_pages(self.crawler)
         try:
-            for asked, status in earlier_urls(self.database):
+            for asked, status in self.earlier.urls():
                 url = normal_form(asked)
                 if status >= 300:  # a redirect shows no page
                     if n_earlier is not None and n_pages >= n_earlier:
