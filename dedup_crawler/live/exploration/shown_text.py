@@ -35,6 +35,7 @@ _NOT_EMPTY = re.compile(rb">\s*[^<\s]")
 _LEADS_ON = re.compile(rb"\b(?:href|src|action|data|content)\s*=", re.IGNORECASE)
 _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).isdigit() else 32 for byte in range(256))
 """Byte -> itself if part of a word, "0" for all digits, else a space."""
+_N_BITS = 1 << 25  # 4 MiB
 
 
 def page_signature(body: bytes) -> int:
@@ -79,9 +80,6 @@ def says_nothing(body: bytes, content_type: str) -> bool:
     if "html" not in content_type.lower() or b"<script" in body.lower():
         return False
     return not _NOT_EMPTY.search(b">" + without_scripts(body)) and not _LEADS_ON.search(body)
-
-
-_N_BITS = 1 << 25  # 4 MiB
 
 
 class ShownText:

@@ -77,7 +77,13 @@ class SQLiteSeenSet(SeenSet):
             self._note("run", str(self._run))
             self._note("is_clean", "0")
             self._file.commit()
-            left = [] if self._is_queue_kept else self._left_requests()
+            left = []
+            for digest, form in () if self._is_queue_kept else self._awaited():
+                if form.request is not None:
+                    left.append(form.request)
+                else:
+                    self._put(digest, form, None)
+            self.flush()
             # a left owner comes first: it was returned, or is in the queue
             free = self._give(lambda digest: digest not in self._left)
             drops = self._file.rows("SELECT request FROM dropped ORDER BY place")
@@ -99,17 +105,6 @@ class SQLiteSeenSet(SeenSet):
         self._waited_for = {digest for (digest,) in rows("SELECT DISTINCT digest FROM substitutes")}
         self._given: set[tuple[bytes, int]] = set()  # form, tag of a substitute that is not to be given again
         self._last_owner: int = next(rows("SELECT ifnull(max(place), 0) FROM owners"))[0]
-
-    def _left_requests(self) -> list[str]:
-        """Return requests of earlier processes; free forms without a written request."""
-        texts = []
-        for digest, form in self._awaited():
-            if form.request is None:
-                self._put(digest, form, None)
-            else:
-                texts.append(form.request)
-        self.flush()
-        return texts
 
     # Forms
 
@@ -215,7 +210,11 @@ class SQLiteSeenSet(SeenSet):
                         self._waited_for.discard(digest)
                         self._file.change("DELETE FROM substitutes WHERE digest = ?", (digest,))
                     if form.request is not None:
-                        self._keep_owner(digest, form.request)
+                        self._last_owner += 1
+                        row = self._last_owner, digest, form.request
+                        self._file.change("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", row)
+                        if self._last_owner % _N_FORGOTTEN == 0:
+                            self._file.change("DELETE FROM owners WHERE place <= ?", (self._last_owner - _N_OWNERS,))
         except SeenUnavailableError as error:
             logger.warning("%s; pages are not noted as seen", error)
         self.flush()
@@ -291,13 +290,7 @@ class SQLiteSeenSet(SeenSet):
         self._given.update((digest, tag) for digest, (tag, _) in given.items())
         return [request for _, request in given.values()]
 
-    # Owners of the forms that were processed last
-
-    def _keep_owner(self, digest: bytes, request: str) -> None:
-        self._last_owner += 1
-        self._file.change("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", (self._last_owner, digest, request))
-        if self._last_owner % _N_FORGOTTEN == 0:
-            self._file.change("DELETE FROM owners WHERE place <= ?", (self._last_owner - _N_OWNERS,))
+    # Owners, facts and drops
 
     async def owner(self, digest: bytes) -> str | None:
         """Return the request that owns a seen form, if it is kept."""
@@ -309,8 +302,6 @@ class SQLiteSeenSet(SeenSet):
         # without an index, which would slow down every page: this takes milliseconds, and few pages are asked for
         query = "SELECT request FROM owners WHERE digest = ? ORDER BY place DESC LIMIT 1"
         return next((request for (request,) in self._file.rows(query, (digest,))), None)
-
-    # Facts and drops
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dedup_crawler.live.seen.protocol import Claim, Holder, at_once, form_digest, owner_tag
+from dedup_crawler.live.seen.protocol import Claim, form_digest, owner_tag
 from seen_sets import AWAITED, NEW, OWN, OWN_SEEN, SEEN, A, B
 
 
@@ -31,12 +31,6 @@ def test_claims_of_one_call_meet_each_other(sets, seen):
 
     assert [holder.standing for holder in sets.run(seen.claim(claims))] == [NEW, AWAITED, NEW, OWN]
     assert sets.run(seen.claim([])) == []
-
-
-def test_a_local_set_answers_at_once(sets, seen):
-    """A local set needs no event loop."""
-    if seen.is_local:
-        assert at_once(seen.claim([Claim(A, 1, 5)])) == [Holder(NEW, 5)]
 
 
 def test_nobody_waits_for_a_form_that_is_seen_or_free(sets, seen):
@@ -117,19 +111,6 @@ def test_owners_that_were_swallowed_give_up_their_substitutes(sets, seen):
     assert sets.claim(seen, forms[2], "c2").standing is NEW
     assert sets.run(seen.abandoned()) == []
     assert sets.claim(seen, forms[0], "a3").standing is NEW
-
-
-def test_asking_for_the_abandoned_ends(sets, seen):
-    """Substitutes that are never answered are not returned for ever."""
-    sets.claim(seen, A, "/a?1")
-    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
-
-    given = []
-    while texts := sets.run(seen.abandoned()):
-        given += texts
-    assert set(given) == {"/a?2"}
-    assert len(given) <= 2
-    assert sets.run(seen.abandoned()) == []
 
 
 def test_a_restored_form_is_seen(sets, seen):
