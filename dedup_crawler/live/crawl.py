@@ -18,7 +18,7 @@ from scrapy.utils.job import job_dir
 
 from dedup_crawler.errors import ModelError, SeenUnavailableError, StoreError
 from dedup_crawler.live.collecting.collector import write_pages
-from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, earlier_urls, models_folder
+from dedup_crawler.live.collecting.crawl_database import EarlierPages, database_of, models_folder
 from dedup_crawler.live.collecting.response_page import FetchedPage, content_type_of
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.explorer import Explorer
@@ -32,7 +32,7 @@ from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.scrapy_compat import download
 from dedup_crawler.live.seen.memory import open_seen
-from dedup_crawler.live.seen.protocol import SeenSet, at_once, owner_tag
+from dedup_crawler.live.seen.protocol import Claim, SeenSet, at_once, owner_tag
 from dedup_crawler.rules.exchange.static_rules import read_rule_files
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import LinkedOn, names_in
@@ -41,6 +41,7 @@ logger = logging.getLogger("dedup_crawler.live")
 
 _CODES_FACT = "rule codes"
 _MODELS_FACT = "models"
+_RESTORED_AT_ONCE = 500
 _UNREADABLE = "requests.queue", "requests.seen"
 _RUNNING = "dedup.running"
 _PROCESS = re.compile(rb"[0-9a-f]{1,32}")
@@ -138,12 +139,11 @@ class FilteredCrawl:
         The first *n_earlier* (None: all) are from earlier crawls. This one fetched the others: another link to them
         needs no test.
         """
-        if self.database is None:
-            return 0
         n_pages = 0
+        claims: list[Claim] = []
         write_pages(self.crawler)
         try:
-            for asked, status in earlier_urls(self.database):
+            for asked, status in self.earlier.urls():
                 url = normal_form(asked)
                 if status >= 300:  # a redirect shows no page
                     if n_earlier is not None and n_pages >= n_earlier:
@@ -154,10 +154,14 @@ class FilteredCrawl:
                     if n_earlier is not None and n_pages > n_earlier:
                         self.explorer.fetched.add(url)
                     form, rules = self.models.form_of(url)
-                    self.seen.restore(form, owner_tag(url), self.codes.code_of(rules))
+                    claims.append(Claim(form, owner_tag(url), self.codes.code_of(rules)))
+                    if len(claims) >= _RESTORED_AT_ONCE:
+                        self.seen.restore(claims)
+                        claims.clear()
                     self.report.restored(form, asked)  # as it was fetched: its page is stored under this URL
         except StoreError as error:
             self.report.warn(f"{error}; the filter does not know the pages of earlier crawls.")
+        self.seen.restore(claims)
         return n_pages
 
     async def recall_facts(self) -> None:

@@ -199,7 +199,7 @@ class Decisions:
         if not is_awaited and self._explorer.walls.is_frozen(question.url):
             if not question.answers_again:
                 self._count("request/frozen")
-                marks.decide_anew(question.request)  # the site may be filtered again when its turn comes
+                marks.decided(question.request, "")  # the site may be filtered again when its turn comes
             return self._kept(question, answers=not question.is_covered)
         if question.is_covered:
             self._count("request/covered")

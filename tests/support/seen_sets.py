@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from typing import NamedTuple
 
 from dedup_crawler.live.seen.memory import open_seen
 from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest, owner_tag
@@ -13,13 +12,6 @@ NEW, OWN, OWN_SEEN, AWAITED, SEEN = Standing
 A, B = form_digest("/a"), form_digest("/b")
 KINDS = ("memory", "sqlite", "redis")
 _numbers = itertools.count()
-
-
-class Found(NamedTuple):
-    """Return the standing of a form."""
-
-    standing: Standing
-    rules: int
 
 
 class Sets:
@@ -63,7 +55,7 @@ class Sets:
 
     def claim(self, seen, digest, url, rules=0, invalid=()):
         """Return the standing that one claim finds."""
-        return Found(*self.run(seen.claim([Claim(digest, owner_tag(url), rules, url)], invalid))[0][:2])
+        return self.run(seen.claim([Claim(digest, owner_tag(url), rules, url)], invalid))[0]
 
     def wait(self, seen, digest, *urls):
         """Let *urls* wait."""

@@ -59,8 +59,17 @@ class Collector(BaseSpiderMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        warn_of_unknown_settings(crawler)
+        database = database_of(crawler)
+        if database is None:
+            raise NotConfigured
         self._yields_pages = getattr(crawler.spidercls, "yields_pages", False)
-        self._recorder = _open_recorder(crawler, only_collects=self._yields_pages)
+        try:
+            self._recorder = PageRecorder(crawler, database, only_collects=self._yields_pages)
+        except StoreError as error:
+            refuse_to_start(crawler, "store_failed", str(error))
+            raise NotConfigured from error
+        _RECORDERS[crawler] = self._recorder
         crawler.signals.connect(self._recorder.start, signal=signals.spider_opened)
         crawler.signals.connect(self._recorder.close, signal=signals.spider_closed)
         if self._yields_pages:
@@ -97,19 +106,6 @@ class Collector(BaseSpiderMiddleware):
     def _received(self, response: Response, request: Request) -> None:
         if request.callback is not NO_CALLBACK:
             self._recorder.add(page_item(request, response))
-
-
-def _open_recorder(crawler: Crawler, *, only_collects: bool) -> PageRecorder:
-    warn_of_unknown_settings(crawler)
-    database = database_of(crawler)
-    if database is None:
-        raise NotConfigured
-    try:
-        recorder = _RECORDERS[crawler] = PageRecorder(crawler, database, only_collects=only_collects)
-        return recorder
-    except StoreError as error:
-        refuse_to_start(crawler, "store_failed", str(error))
-        raise NotConfigured from error
 
 
 def write_pages(crawler: Crawler) -> None:

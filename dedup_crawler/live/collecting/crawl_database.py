@@ -80,25 +80,22 @@ def _database(crawler: Crawler, options: Options) -> str | None:
     return str(Path(folder) / _NAME)
 
 
-def earlier_urls(database: str) -> Iterator[tuple[str, int]]:
-    """Yield the URLs of *database* that were answered with a page or a redirect, each with its status, in crawl order.
-
-    StoreError if the database does not exist or cannot be read.
-    """
-    from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
-
-    with PageStore(database, create=False) as store:
-        for page in store.page_facts():
-            if page.status < 400:
-                yield page.url, page.status
-
-
 class EarlierPages:
-    """The stored pages of a *database* (a path or an SQLAlchemy URL; None: no pages), to compare with."""
+    """The stored pages of a *database* (a path or an SQLAlchemy URL; None: no pages)."""
 
     def __init__(self, database: str | None) -> None:
         self._database = database
         self._store: PageStore | None = None
+
+    def urls(self) -> Iterator[tuple[str, int]]:
+        """Yield the URLs that were answered with a page or a redirect, each with its status, in crawl order.
+
+        StoreError if the database does not exist or cannot be read.
+        """
+        if self._database is not None:
+            for page in self._opened(self._database).page_facts():
+                if page.status < 400:
+                    yield page.url, page.status
 
     def page(self, url: str) -> FetchedPage | None:
         """Return the stored page of *url*; None if there is none, or it cannot be read."""
@@ -112,12 +109,8 @@ class EarlierPages:
         """Return the good answers among the pages that *asked* reads; none if the database cannot be read."""
         if self._database is None:
             return []
-        from dedup_crawler.pages.store import PageStore
-
         try:
-            if self._store is None:
-                self._store = PageStore(self._database, create=False)
-            pages = [*asked(self._store)]
+            pages = [*asked(self._opened(self._database))]
         except StoreError:
             return []
         return [
@@ -125,6 +118,13 @@ class EarlierPages:
             for page in pages
             if page is not None and page.status < 300 and page.content
         ]
+
+    def _opened(self, database: str) -> PageStore:
+        from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
+
+        if self._store is None:
+            self._store = PageStore(database, create=False)
+        return self._store
 
     def close(self) -> None:
         """Close the database."""

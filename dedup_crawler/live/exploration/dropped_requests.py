@@ -14,10 +14,10 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from dedup_crawler.live.requests.request_text import Kept
-from dedup_crawler.live.seen.table import UrlSet
 
 MAX_ALL = 20_000
 """Number of requests that are surely kept."""
+_MAX_URLS = 200_000
 FORGOTTEN_AT_ONCE = 500
 """More requests may be kept for a while."""
 UNTESTED = 4
@@ -202,3 +202,27 @@ def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:
 def _n_between(n: int, longest: int) -> int:
     """Return how many of a row of *n* requests to take so that no row longer than *longest* is left."""
     return -(-n // (longest + 1)) if n > longest else 0
+
+
+class UrlSet:
+    """A set of URLs by Python's keyed hash, which no site can predict; it is cleared when it grows too large."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def __contains__(self, url: str) -> bool:
+        return hash(url) in self._hashes
+
+    def add(self, url: str) -> None:
+        """Add a URL."""
+        if len(self._hashes) >= _MAX_URLS:
+            self._hashes.clear()
+        self._hashes.add(hash(url))
+
+    def discard(self, url: str) -> None:
+        """Remove a URL."""
+        self._hashes.discard(hash(url))
+
+    def clear(self) -> None:
+        """Remove all URLs."""
+        self._hashes.clear()

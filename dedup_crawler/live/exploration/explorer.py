@@ -15,13 +15,12 @@ from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.drop_report import DropReport
 from dedup_crawler.live.exploration.comparisons import Comparisons, Duplicate
 from dedup_crawler.live.exploration.covered_tests import CoveredTests
-from dedup_crawler.live.exploration.dropped_requests import DroppedRequest, DroppedRequests
+from dedup_crawler.live.exploration.dropped_requests import DroppedRequest, DroppedRequests, UrlSet
 from dedup_crawler.live.exploration.reloads import Reloads
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import Kept
-from dedup_crawler.live.seen.table import UrlSet
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
 from dedup_crawler.live.walls.walls import Walls
 from dedup_crawler.urls.normal import normal_form

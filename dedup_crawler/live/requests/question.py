@@ -16,7 +16,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from dedup_crawler.errors import SeenUnavailableError
 from dedup_crawler.evaluation.simulated_crawl import is_missing
-from dedup_crawler.live.collecting.response_page import REFERRER_KEY, referrer_of
+from dedup_crawler.live.collecting.response_page import referrer_of
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.models.rule_codes import BEHIND
 from dedup_crawler.live.requests import request_marks as marks
@@ -113,7 +113,7 @@ class Questions:
 
     def ask(self, request: Request, *, is_start: bool) -> Question | None:
         """Make the question about *request*; None if the filter ignores it."""
-        meta, asked = request.meta, request.url
+        asked = request.url
         was_decided, is_redirected, again, may_be_noted = False, False, None, False
         if marks.is_marked(request):
             was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
@@ -132,24 +132,23 @@ class Questions:
         if model is None:
             self._crawl.report.count("model/unknown_host")
             return None
-        referrer = self._referrer
-        if referrer is None or meta.get(REFERRER_KEY) != referrer.url:
-            referrer = self._referrer_of(request)
+        referrer = self._referrer_of(request)
         # the target of a redirect is no link on that page
         linked_on = None if is_redirected or referrer is None else self._linked_on(asked, url, model, referrer)
         form = model.form_of(url, linked_on)
-        is_wanted = request.dont_filter or (was_decided and bool(meta.get("retry_times")))
+        is_wanted = request.dont_filter or (was_decided and bool(request.meta.get("retry_times")))
         digest = form_digest(form)
         # a test goes on to its target; so does a request whose own form is that of its target
-        is_test = marks.test_of(request) is not None
-        is_led = is_redirected and (referrer is None or is_test or digest in marks.forms_of(request))
+        test = marks.test_of(request)
+        is_led = is_redirected and (referrer is None or test is not None or digest in marks.forms_of(request))
         must_pass = is_start or is_wanted or is_led
         # a request without a referrer counts as a start request
         # a covered URL is dropped by, and tests, its coverage rules, not the rules of its form
         covering = model.covering(url) if referrer is not None and not (must_pass or is_redirected) else ()
         is_covered = bool(covering)
         fired = covering or (model.leading(url, linked_on, form) if form != url else ())
-        is_behind = (is_redirected and marks.tests_covered(request)) or marks.mark_of(request).get("behind") == asked
+        tests_covered = test is not None and test[1] in marks.OF_COVERED
+        is_behind = (is_redirected and tests_covered) or marks.mark_of(request).get("behind") == asked
         if is_behind:
             marks.change(request, {"behind": asked})
         answers_again = is_wanted or is_redirected or was_decided or again is not None

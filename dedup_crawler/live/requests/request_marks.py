@@ -129,7 +129,7 @@ def is_redirected(request: Request) -> bool:
 
 
 def decided(request: Request, crawl: str, *, is_redirected: bool = False) -> None:
-    """Note that *crawl* decides about *request*."""
+    """Note that *crawl* decides about *request*; empty: the decision is made anew when its turn comes."""
     change(request, {"crawl": crawl, "url": request.url, "is_redirected": is_redirected})
 
 
@@ -137,11 +137,6 @@ def is_decided(request: Request, crawl: str | None = None) -> bool:
     """Return True if *crawl* (None: any crawl) has decided about this URL; a redirect or copied meta does not count."""
     mark = mark_of(request)
     return mark.get("url") == request.url and crawl in (None, mark["crawl"])
-
-
-def decide_anew(request: Request) -> None:
-    """Let the decision about a queued link be made anew when its turn comes."""
-    decided(request, "")
 
 
 def send_again(request: Request, why: str) -> Request:
@@ -224,12 +219,6 @@ def is_only_answering(request: Request) -> bool:
     """Return True if *request* answers for forms, and is no test."""
     mark = mark_of(request)
     return "forms" in mark and "test" not in mark and not is_unformed(request)
-
-
-def tests_covered(request: Request) -> bool:
-    """Return True if *request* tests a coverage rule."""
-    test = test_of(request)
-    return test is not None and test[1] in OF_COVERED
 
 
 def _take(request: Request, name: str) -> Any:

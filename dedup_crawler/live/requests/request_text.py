@@ -15,13 +15,8 @@ from dedup_crawler.live.requests.request_marks import unmarked
 Kept = Request | str
 """A kept request: as text, which takes a tenth of the memory, or as it is if it cannot be written."""
 
-_STRANGERS = "meta", "cb_kwargs", "cookies", "flags"  # attributes that a spider may fill with anything
 _METHODS = "callback", "errback"
 _USUAL = {name: getattr(Request("data:,"), name) for name in Request.attributes if name != "url"}
-_PLAIN = frozenset({str, int, bool, type(None)})
-"""Types of values that JSON preserves."""
-_NAMES = frozenset({str})
-"""Types of keys that JSON preserves."""
 _to_json = json.JSONEncoder(ensure_ascii=True).encode  # faster than json.dumps
 _called = attrgetter(*_METHODS)
 _told_as_is = attrgetter(*(name for name in _USUAL if name not in {*_METHODS, "meta", "headers"}))
@@ -85,11 +80,9 @@ def request_text(request: Request, spider: Spider | None) -> str | None:
             ]
         text = _to_json(told)
         # the round trip must be exact: JSON turns tuples into lists, and number keys into strings
-        strange = [name for name in _STRANGERS if name in told and not _is_plain(told[name])]
-        read = json.loads(text) if strange else told
+        return text if json.loads(text) == told else None
     except (TypeError, ValueError):
         return None
-    return text if all(read[name] == told[name] for name in strange) else None
 
 
 def _method_name(request: Request, attribute: str, spider: Spider | None) -> str:
@@ -102,11 +95,6 @@ def _method_name(request: Request, attribute: str, spider: Spider | None) -> str
     if spider is not None and name and getattr(spider, name, None) == method:
         return str(name)
     return str(request.to_dict(spider=spider)[attribute])  # the method has another name: Scrapy searches all methods
-
-
-def _is_plain(told: Any) -> bool:
-    """Return True if *told* is a mapping that JSON surely preserves."""
-    return type(told) is dict and _PLAIN.issuperset(map(type, told.values())) and _NAMES.issuperset(map(type, told))
 
 
 def request_of(text: str, spider: Spider | None) -> Request | None:

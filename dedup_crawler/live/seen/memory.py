@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.live.seen.protocol import Claim, Cleared, Holder, SeenSet, Standing
-from dedup_crawler.live.seen.table import OWNER_MASK, DigestTable, pack, unpack
+from dedup_crawler.live.seen.protocol import OWNER_MASK, Claim, Cleared, Holder, SeenSet, Standing
 
 MAX_SUBSTITUTES = 200_000
 """Maximum of waiting substitutes over all forms; the next one is fetched, because losing a page costs more."""
-_THIS_RUN = 1
 _REDIS_SCHEMES = ("redis", "rediss", "unix")
 
 
 class MemorySeenSet(SeenSet):
-    """Seen forms in a compact :class:`DigestTable`; awaited ones in a dict, which is faster."""
+    """Owners of seen and awaited forms in a dict, about 140 bytes a form."""
 
     is_durable = False
     is_local = True
 
     def __init__(self) -> None:
-        self._seen = DigestTable()
-        self._awaited: dict[bytes, int] = {}
+        self._owners: dict[bytes, int] = {}  # form -> code of the owner's rules, and its tag under OWNER_MASK
+        self._awaited: set[bytes] = set()
         self._substitutes: dict[bytes, dict[int, Any]] = {}  # awaited or free form -> tag of the URL -> request
         self._n_substitutes = 0
         self._facts: dict[str, str] = {}
@@ -39,26 +37,22 @@ class MemorySeenSet(SeenSet):
 
     def _claim(self, claim: Claim, invalid: Collection[int]) -> Holder:
         digest = claim.digest
-        value = self._awaited.get(digest)
-        is_awaited = value is not None
-        if value is None:
-            value = self._seen.get(digest)
-        if value is not None:
-            run, rules, owner = unpack(value)
-            if rules not in invalid:
-                if run == _THIS_RUN and owner == claim.owner & OWNER_MASK:
-                    return Holder(Standing.OWN if is_awaited else Standing.OWN_SEEN, rules)
-                return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
-            self._seen.discard(digest)
+        value = self._owners.get(digest)
+        if value is not None and (rules := value >> 16) not in invalid:
+            is_awaited = digest in self._awaited
+            if value & OWNER_MASK == claim.owner & OWNER_MASK:
+                return Holder(Standing.OWN if is_awaited else Standing.OWN_SEEN, rules)
+            return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
         if claim.owner in self._substitutes.get(digest, ()):
             self._take(digest, claim.owner)  # the other substitutes go on waiting
-        self._awaited[digest] = pack(_THIS_RUN, claim.rules, claim.owner)
+        self._owners[digest] = _value(claim)
+        self._awaited.add(digest)
         return Holder(Standing.NEW, claim.rules)
 
     async def wait(self, digest: bytes, substitute: Any, owner: int) -> bool:
         """Keep *substitute*, if there is room."""
         if digest not in self._awaited:
-            return self._seen.get(digest) is not None
+            return digest in self._owners
         waiting = self._substitutes.get(digest, {})
         if owner not in waiting:
             if self._n_substitutes >= MAX_SUBSTITUTES:
@@ -70,10 +64,9 @@ class MemorySeenSet(SeenSet):
 
     def answered(self, digest: bytes) -> None:
         """Note that the form is seen."""
-        if (value := self._awaited.pop(digest, None)) is not None:
-            self._seen.put(digest, value)
-            if digest in self._substitutes:
-                self._n_substitutes -= len(self._substitutes.pop(digest))
+        if digest in self._awaited:
+            self._awaited.discard(digest)
+            self._n_substitutes -= len(self._substitutes.pop(digest, ()))
 
     def processed(self, digests: Iterable[bytes]) -> None:
         """Note that the forms are seen."""
@@ -82,15 +75,16 @@ class MemorySeenSet(SeenSet):
 
     async def release(self, digest: bytes) -> Any:
         """Free the form; return its oldest substitute."""
-        if self._awaited.pop(digest, None) is None:
-            self._seen.discard(digest)
-            return None
-        return self._take(digest) if digest in self._substitutes else None
+        is_taken = self._owners.pop(digest, None) is not None
+        self._awaited.discard(digest)
+        return self._take(digest) if is_taken and digest in self._substitutes else None
 
     async def abandoned(self, *, is_idle: bool = True) -> list[Any]:
         """Free all awaited forms; return the oldest substitute of each form that has any."""
         if not is_idle:
             return []
+        for digest in self._awaited:
+            del self._owners[digest]
         self._awaited.clear()
         return [self._take(digest) for digest in [*self._substitutes]]
 
@@ -103,10 +97,10 @@ class MemorySeenSet(SeenSet):
             del self._substitutes[digest]
         return substitute
 
-    def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Mark the form as seen, unless it is claimed."""
-        if digest not in self._awaited and self._seen.get(digest) is None:
-            self._seen.put(digest, pack(_THIS_RUN, rules, owner))
+    def restore(self, claims: Sequence[Claim]) -> None:
+        """Mark the forms as seen, unless they are claimed."""
+        for claim in claims:
+            self._owners.setdefault(claim.digest, _value(claim))
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""
@@ -119,17 +113,21 @@ class MemorySeenSet(SeenSet):
     async def clear(self) -> Cleared:
         """Forget all forms; return the waiting substitutes."""
         waiting = [each for substitutes in self._substitutes.values() for each in substitutes.values()]
-        self._seen = DigestTable()
+        self._owners.clear()
         self._awaited.clear()
         self._substitutes.clear()
         self._n_substitutes = 0
         return Cleared([], waiting)
 
     def __len__(self) -> int:
-        return len(self._seen) + len(self._awaited)
+        return len(self._owners)
 
     async def close(self, *, is_clean: bool) -> None:
         """Do nothing."""
+
+
+def _value(claim: Claim) -> int:
+    return claim.rules << 16 | claim.owner & OWNER_MASK
 
 
 def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet:

@@ -24,6 +24,9 @@ T = TypeVar("T")
 DIGEST_SIZE = 16
 """Bytes of a form's digest: among a billion forms, two share one with a probability of 1e-21."""
 
+OWNER_MASK = 0xFFFF
+"""The bits of an owner's tag that are kept with its form."""
+
 
 class Standing(IntEnum):
     """Finding of a claim."""
@@ -85,8 +88,8 @@ def form_digest(form: str) -> bytes:
 def owner_tag(url: str) -> int:
     """Return 32 bits that tell the URLs of one form apart.
 
-    Of an owner only the lower 16 bits are kept: a URL that shares them with the owner of its form is fetched as well
-    (by chance 1 in 65,536; an attacker may make more). Two substitutes of one form that share all 32 bits count as one.
+    A URL that shares the :data:`OWNER_MASK` bits with the owner of its form is fetched as well (by chance 1 in 65,536;
+    an attacker may make more). Two substitutes of one form that share all 32 bits count as one.
     """
     return zlib.crc32(url.encode("utf-8", "surrogatepass"))
 
@@ -194,11 +197,11 @@ class SeenSet(ABC):
         return False
 
     @abstractmethod
-    def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Note that an earlier crawl fetched the page of a form from the URL with the tag *owner*.
+    def restore(self, claims: Sequence[Claim]) -> None:
+        """Note that an earlier crawl fetched the pages of these URLs.
 
-        In a local set that URL itself may be fetched again (``OWN_SEEN``), because a new crawl wants new pages. A form
-        that is owned already is left unchanged.
+        In a local set the URLs themselves may be fetched again (``OWN_SEEN``), because a new crawl wants new pages. A
+        form that is owned already is left unchanged.
         """
 
     async def owner(self, digest: bytes) -> str | None:

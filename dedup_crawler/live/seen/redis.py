@@ -44,7 +44,6 @@ class RedisSeenSet(SeenSet):
         self._answered: set[bytes] = set()  # answered forms that Redis does not know as seen yet
         self._news: dict[int, tuple[str, bytes, str | bytes]] = {}  # pending news, in order: kind, subject, rest
         self._numbers = itertools.count()
-        self._is_urgent = False  # True if news must be sent before the next question
         self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> remaining milliseconds
         self._known_alive: set[bytes] = set()
         self._sending = asyncio.Lock()
@@ -68,8 +67,6 @@ class RedisSeenSet(SeenSet):
 
     async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
-        if invalid and any(claim.digest in self._answered for claim in claims):
-            await self._beat()  # Redis must not hear that a page is seen after its form has gone to another URL
         codes = b"".join(map(_code, invalid))
         holders: list[Holder] = []
         for start in range(0, len(claims), _CLAIMS_AT_ONCE):
@@ -91,7 +88,10 @@ class RedisSeenSet(SeenSet):
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute* in Redis."""
-        return digest in self._answered or bool(await self._run("wait", digest, owner.to_bytes(4, "big"), substitute))
+        if digest in self._answered:
+            return True
+        # not after all news: those of the drops on this page would be sent one by one
+        return bool(await self._link.run(self.process, "wait", digest, owner.to_bytes(4, "big"), substitute))
 
     def answered(self, digest: bytes) -> None:
         """Note that the form is seen for this process; for others when its page is processed."""
@@ -115,7 +115,6 @@ class RedisSeenSet(SeenSet):
         """Return the substitutes of unanswered requests (*is_idle*), and the requests of dead crawlers."""
         texts: list[bytes] = []
         if is_idle:
-            await self._beat()
             texts = await self._run("swallowed", _N_GIVEN, *self._answered)
             await self._beat()  # to update the size of the set, which is smaller now
         texts += await self._run("rescue", _N_GIVEN)
@@ -131,10 +130,10 @@ class RedisSeenSet(SeenSet):
         self._lives = lives
         return not self._known_alive.issuperset(lives)
 
-    def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Mark the form as seen, unless it is claimed; Redis is told before the next claim."""
-        self._tell("restored", digest, _tag(owner, rules), is_bounded=False)
-        self._is_urgent = True
+    def restore(self, claims: Sequence[Claim]) -> None:
+        """Mark the forms as seen, unless they are claimed; Redis is told before the next question."""
+        for claim in claims:
+            self._tell("restored", claim.digest, _tag(claim.owner, claim.rules), is_bounded=False)
 
     async def share_tests(self, own: Mapping[str, tuple[int, int, bool]]) -> Mapping[str, tuple[int, int, bool]]:
         """Write the tests of this process; return the sums of all others, including ended ones."""
@@ -176,28 +175,10 @@ class RedisSeenSet(SeenSet):
 
     async def clear(self) -> Cleared:
         """Forget all forms, for all crawlers; return the awaited requests and the substitutes."""
-        done = set(self._unsent_pages())
-        answered = done | self._answered
+        awaited, substitutes = await self._run("clear", *self._answered)
         self._answered.clear()
-        self._news = {number: news for number, news in self._news.items() if news[0] in ("dropped", "forgotten")}
-        substitutes: list[str] = []
-        async with self._sending:  # news being sent must not arrive in the middle
-            requests = await self._link.command("HGETALL", self._link.key("requests"))
-            digests = await self._link.command("HKEYS", self._link.key("awaited"))
-            for start in range(0, len(digests), _CLAIMS_AT_ONCE):
-                portion = digests[start : start + _CLAIMS_AT_ONCE]
-                found = iter(await self._link.run(self.process, "forget_substitutes", *portion))
-                for digest in portion:
-                    texts = _as_texts(itertools.islice(found, next(found)))
-                    substitutes += texts if digest not in answered else ()
-            for first in range(256):
-                keys = [self._link.key(f"seen:{first:02x}{second:02x}") for second in range(256)]
-                await self._link.command("UNLINK", *keys)
-            rest = ("awaited", "requests", "owners", "owned", "size", f"of:{self.process}")
-            await self._link.command("UNLINK", *map(self._link.key, rest))
         self._n = 0
-        awaited = [text.decode() for digest, text in requests.items() if digest not in done]
-        return Cleared(awaited, substitutes)
+        return Cleared(_as_texts(awaited), _as_texts(substitutes))
 
     def __len__(self) -> int:
         return self._n
@@ -252,7 +233,6 @@ class RedisSeenSet(SeenSet):
             await self._send()
             while self._news:
                 await self._send()
-            self._is_urgent = False
 
     async def _send(self) -> None:
         news = dict(itertools.islice(self._news.items(), _NEWS_AT_ONCE))
@@ -267,7 +247,8 @@ class RedisSeenSet(SeenSet):
         return [digest for kind, digests, _ in self._news.values() if kind == "processed" for digest in _split(digests)]
 
     async def _run(self, command: str, *arguments: str | bytes | int) -> Any:
-        if self._is_urgent:
+        """Ask Redis, after all news: it must not hear that a page is seen when its form has gone to another URL."""
+        if self._news:
             await self._beat()
         return await self._link.run(self.process, command, *arguments)
 

@@ -308,17 +308,21 @@ if not is_unfinished(me) then call('SREM', name .. 'crawlers', me) end
 if held(ARGV[3]) then return ARGV[4] == '1' and call('HGET', requests, ARGV[3]) end
 return seen(ARGV[3]) and call('HGET', name .. 'owners', ARGV[3])
 """,
-    "forget_substitutes": """
--- ARGV[3] and further: digests; forgets the substitutes of each, and returns their number and their texts
-local texts = {}
-for i = 3, #ARGV do
-  local waiting = call('HVALS', substitutes_of(ARGV[i]))
-  call('UNLINK', substitutes_of(ARGV[i]))
+    "clear": """
+-- ARGV[3] and further: answered digests; forgets all forms, and returns the awaited requests, and the substitutes of
+-- forms that are not answered
+local is_answered, substitutes = {}, {}
+for i = 3, #ARGV do is_answered[ARGV[i]] = true end
+for _, digest in ipairs(call('HKEYS', awaited)) do
+  local waiting = is_answered[digest] and {} or call('HVALS', substitutes_of(digest))
   table.sort(waiting)
-  texts[#texts + 1] = #waiting
-  for _, text in ipairs(waiting) do texts[#texts + 1] = sub(text, 16) end
+  for _, text in ipairs(waiting) do substitutes[#substitutes + 1] = sub(text, 16) end
+  call('UNLINK', substitutes_of(digest))
 end
-return texts
+local texts = call('HVALS', requests)
+for number = 0, 65535 do call('UNLINK', string.format('%sseen:%04x', name, number)) end
+for _, key in ipairs({'awaited', 'requests', 'owners', 'owned', 'size', 'of:' .. me}) do call('UNLINK', name .. key) end
+return {texts, substitutes}
 """,
 }
 

@@ -6,29 +6,46 @@ these states.
 
 An awaited form of an earlier run is *left*: it is free, and its request stays in the file until the form is claimed.
 Returned substitutes stay in the file until their own URL claims the form, or the page of the form has come.
+
+Memory holds the place of each awaited form in the file, and which forms may have substitutes, so most forms need no
+deletion.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
-from dedup_crawler.live.seen.protocol import Claim, Cleared, Holder, SeenSet, Standing
-from dedup_crawler.live.seen.sqlite_file import SeenFile
-from dedup_crawler.live.seen.sqlite_tables import Dropped, Entry, Forms, Owners, Substitutes
-from dedup_crawler.live.seen.table import N_RUNS, OWNER_MASK, pack, unpack
+from dedup_crawler.live.seen.protocol import OWNER_MASK, Claim, Cleared, Holder, SeenSet, Standing, form_digest
+from dedup_crawler.live.seen.sqlite_file import N_RUNS, SeenFile, portions
 
 logger = logging.getLogger(__name__)
 
 _MAX_UNWRITTEN = 2_000
 _MAX_UNWRITTEN_ALL = 100_000
 _N_GIVEN = 1_000
+_N_OWNERS = 20_000
+_N_FORGOTTEN = 1_000  # owners deleted at once
 _FLUSH_S = 1.0
 _RETRY_S = 30.0
 _FORGET = "DELETE FROM seen", "DELETE FROM awaited", "DELETE FROM substitutes", "DELETE FROM owners"
+
+
+class _Form(NamedTuple):
+    """Owner of a seen or awaited form."""
+
+    value: int
+    """Run << 32 | code of its rules << 16 | its tag under :data:`OWNER_MASK`."""
+    is_awaited: bool = False
+    tag: int = 0
+    """Its 32-bit tag, while the form is awaited."""
+    request: str | None = None
+    """Its request, while the form is awaited, if that can be written."""
 
 
 class SQLiteSeenSet(SeenSet):
@@ -42,9 +59,6 @@ class SQLiteSeenSet(SeenSet):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._run = 0
-        self._is_queue_kept = False
-        self._answered: set[bytes] = set()  # answered forms whose page is not processed yet
         self._is_failing = False
         self._next_flush = 0.0
 
@@ -56,74 +70,116 @@ class SQLiteSeenSet(SeenSet):
             run = facts.get("run", "0")
             self._run = int(run) % N_RUNS + 1 if run.isdecimal() else 1
             self._is_queue_kept = queue_survives and facts.get("is_clean") == "1"
-            self._read_forms()
-            self._dropped = Dropped(self._file)
+            self._read()
+            self._drops: defaultdict[int, set[bytes]] = defaultdict(set)  # rules -> digests of the requests
+            for digest, rules in self._file.rows("SELECT digest, rules FROM dropped"):
+                self._drops[rules].add(digest)
             self._note("run", str(self._run))
             self._note("is_clean", "0")
             self._file.commit()
-            left = [] if self._is_queue_kept else self._left()
+            left = []
+            for digest, form in () if self._is_queue_kept else self._awaited():
+                if form.request is not None:
+                    left.append(form.request)
+                else:
+                    self._put(digest, form, None)
+            self.flush()
             # a left owner comes first: it was returned, or is in the queue
-            free = self._substitutes.give_each(lambda digest: not self._forms.is_awaited(digest))
-            return [*left, *free, *self._dropped.requests()]
+            free = self._give(lambda digest: digest not in self._left)
+            drops = self._file.rows("SELECT request FROM dropped ORDER BY place")
+            return [*left, *free, *dict.fromkeys(request for (request,) in drops)]
         except BaseException:
             self._file.close()
             raise
 
-    def _read_forms(self) -> None:
-        self._forms = Forms(self._file, self._run)
-        self._substitutes = Substitutes(self._file)
-        self._owners = Owners(self._file)
+    def _read(self) -> None:
+        """Read what memory holds of the forms in the file."""
+        rows = self._file.rows
+        self._left: dict[bytes, int] = {}  # awaited form of an earlier process -> its place in the file
+        self._own: dict[bytes, int] = {}  # awaited form of this process -> its place in the file
+        self._last_place = 0
+        for place, digest in rows("SELECT place, digest FROM awaited ORDER BY place"):
+            self._left[digest] = self._last_place = place
+        self._answered: set[bytes] = set()  # answered forms whose page is not processed yet
+        self._n_seen: int = next(rows("SELECT count(*) FROM seen"))[0]
+        self._waited_for = {digest for (digest,) in rows("SELECT DISTINCT digest FROM substitutes")}
+        self._given: set[tuple[bytes, int]] = set()  # form, tag of a substitute that is not to be given again
+        self._last_owner: int = next(rows("SELECT ifnull(max(place), 0) FROM owners"))[0]
 
-    def _left(self) -> list[str]:
-        """Return requests of earlier processes; free forms without a written request."""
-        texts = []
-        for digest, entry in self._forms.awaited():
-            if entry.request is None:
-                self._forms.put(digest, entry, None)
+    # Forms
+
+    def _find(self, digests: Iterable[bytes]) -> dict[bytes, _Form]:
+        """Return those of the forms that are seen or awaited."""
+        places, others = [], []
+        for digest in digests:
+            place = self._own.get(digest) or self._left.get(digest)
+            if place is None:
+                others.append(digest)
             else:
-                texts.append(entry.request)
-        self.flush()
-        return texts
+                places.append(place)
+        query = "SELECT digest, value, 1, tag, request FROM awaited WHERE place IN"
+        forms = {digest: _Form(*values) for digest, *values in self._file.rows_of(query, places)}
+        for digest, value in self._file.rows_of("SELECT digest, value FROM seen WHERE digest IN", others):
+            forms[digest] = _Form(value)
+        return forms
+
+    def _awaited(self) -> Iterator[tuple[bytes, _Form]]:
+        """Yield all awaited forms, the earliest first; they may be changed meanwhile."""
+        for digest, *values in self._file.rows("SELECT digest, value, 1, tag, request FROM awaited ORDER BY place"):
+            yield digest, _Form(*values)
+
+    def _put(self, digest: bytes, old: _Form | None, new: _Form | None) -> None:
+        """Replace a form; None: it is free."""
+        if old is not None and old.is_awaited:
+            place = self._own.pop(digest, None) or self._left.pop(digest, None)
+            self._file.change("DELETE FROM awaited WHERE place = ?", (place,))
+        elif old is not None:
+            self._n_seen -= 1
+            self._file.change("DELETE FROM seen WHERE digest = ?", (digest,))
+        if new is None:
+            return
+        if new.is_awaited:
+            self._last_place += 1
+            self._own[digest] = self._last_place
+            row = self._last_place, digest, new.value, new.tag, new.request
+            self._file.change("INSERT OR REPLACE INTO awaited VALUES (?, ?, ?, ?, ?)", row)
+        else:
+            self._n_seen += 1
+            self._file.change("INSERT OR REPLACE INTO seen VALUES (?, ?)", (digest, new.value))
+
+    def _pack(self, rules: int, owner: int) -> int:
+        return self._run << 32 | rules << 16 | owner & OWNER_MASK
 
     async def claim(self, claims: Sequence[Claim], invalid: Collection[int] = ()) -> list[Holder]:
         """Return the finding of each claim."""
         if self._file.n_changes >= _MAX_UNWRITTEN or time.monotonic() >= self._next_flush:
             self.flush()
-        entries = self._forms.find([claim.digest for claim in claims])
-        return [self._claim(claim, entries, invalid) for claim in claims]
+        forms = self._find({claim.digest for claim in claims})
+        return [self._claim(claim, forms, invalid) for claim in claims]
 
-    def _claim(self, claim: Claim, entries: dict[bytes, Entry], invalid: Collection[int]) -> Holder:
+    def _claim(self, claim: Claim, forms: dict[bytes, _Form], invalid: Collection[int]) -> Holder:
         digest = claim.digest
-        entry = entries.get(digest)
-        if entry is not None:
-            run, rules, owner = unpack(entry.value)
-            if rules not in invalid and not self._is_left(entry, claim.owner):
-                is_awaited = self._is_unanswered(digest, entry)
-                if run == self._run and owner == claim.owner & OWNER_MASK:
+        form = forms.get(digest)
+        if form is not None:
+            run, rules, owner = form.value >> 32, form.value >> 16 & 0xFFFF, form.value & OWNER_MASK
+            is_same = owner == claim.owner & OWNER_MASK
+            # requests of a queue that survived come back, each with its owner's tag
+            is_free = rules in invalid or (digest in self._left and (is_same or not self._is_queue_kept))
+            if not is_free:
+                is_awaited = form.is_awaited and digest not in self._answered
+                if run == self._run and is_same:
                     return Holder(Standing.OWN if is_awaited else Standing.OWN_SEEN, rules)
                 return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
-            if entry.request is not None and entry.tag != claim.owner:
+            if form.request is not None and form.tag != claim.owner:
                 # it may be in flight: keep it as a substitute, and as a drop by the rules of the claim
-                self._substitutes.add(digest, entry.tag, entry.request)
-                self.keep_dropped(claim.rules, entry.request)
-        self._substitutes.remove(digest, claim.owner)
+                self._add_substitute(digest, form.tag, form.request)
+                self.keep_dropped(claim.rules, form.request)
+        self._remove_substitute(digest, claim.owner)
         request = claim.text() if self._keeps_texts() else None
-        taken = Entry(pack(self._run, claim.rules, claim.owner), True, claim.owner, request)
-        self._forms.put(digest, entry, taken)
+        forms[digest] = _Form(self._pack(claim.rules, claim.owner), True, claim.owner, request)
+        self._put(digest, form, forms[digest])
         self._answered.discard(digest)
-        entries[digest] = taken
         return Holder(Standing.NEW, claim.rules)
-
-    def _is_left(self, entry: Entry, owner: int | None) -> bool:
-        """Return True if an awaited form is free for *owner*, because its process has ended."""
-        run, _, earlier_owner = unpack(entry.value)
-        if not entry.is_awaited or run == self._run:
-            return False
-        # requests of a queue that survived come back, each with its owner's tag
-        return not self._is_queue_kept or (owner is not None and earlier_owner == owner & OWNER_MASK)
-
-    def _is_unanswered(self, digest: bytes, entry: Entry) -> bool:
-        return entry.is_awaited and digest not in self._answered
 
     def _keeps_texts(self) -> bool:
         """Return True if there is room: while the disk is full, changes stay in memory."""
@@ -131,16 +187,12 @@ class SQLiteSeenSet(SeenSet):
 
     async def wait(self, digest: bytes, substitute: str, owner: int) -> bool:
         """Keep *substitute*."""
-        is_awaited = self._forms.is_new(digest)  # as most are: this spares a look-up in the file
-        if not is_awaited:
-            entry = self._forms.get(digest)
-            if entry is None or self._is_left(entry, None):
-                return False
-            is_awaited = entry.is_awaited
-        if is_awaited and digest not in self._answered:
+        if digest not in self._own and not (self._is_queue_kept and digest in self._left):
+            return digest not in self._left and bool(self._find([digest]))
+        if digest not in self._answered:
             if not self._keeps_texts():
                 return False
-            self._substitutes.add(digest, owner, substitute)
+            self._add_substitute(digest, owner, substitute)
         return True
 
     def answered(self, digest: bytes) -> None:
@@ -151,12 +203,18 @@ class SQLiteSeenSet(SeenSet):
         """Note that the forms are seen; write all changes."""
         digests = list(digests)
         try:
-            for digest, entry in [*self._forms.find(digests).items()]:
-                if entry.is_awaited:
-                    self._forms.put(digest, entry, Entry(entry.value))
-                    self._substitutes.forget(digest)
-                    if entry.request is not None:
-                        self._owners.add(digest, entry.request)
+            for digest, form in self._find(digests).items():
+                if form.is_awaited:
+                    self._put(digest, form, _Form(form.value))
+                    if digest in self._waited_for:
+                        self._waited_for.discard(digest)
+                        self._file.change("DELETE FROM substitutes WHERE digest = ?", (digest,))
+                    if form.request is not None:
+                        self._last_owner += 1
+                        row = self._last_owner, digest, form.request
+                        self._file.change("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", row)
+                        if self._last_owner % _N_FORGOTTEN == 0:
+                            self._file.change("DELETE FROM owners WHERE place <= ?", (self._last_owner - _N_OWNERS,))
         except SeenUnavailableError as error:
             logger.warning("%s; pages are not noted as seen", error)
         self.flush()
@@ -164,34 +222,86 @@ class SQLiteSeenSet(SeenSet):
 
     async def release(self, digest: bytes) -> str | None:
         """Free the form; return its oldest substitute, which the file keeps until it is claimed."""
-        entry = self._forms.get(digest)
-        if entry is None:
+        form = self._find([digest]).get(digest)
+        if form is None:
             return None
-        substitute = self._substitutes.give(digest)
+        given = self._give(lambda digest: True, digest) if digest in self._waited_for else []
         self._answered.discard(digest)
-        self._forms.put(digest, entry, None)
-        return substitute
+        self._put(digest, form, None)
+        return next(iter(given), None)
 
     async def abandoned(self, *, is_idle: bool = True) -> list[str]:
         """Free all awaited forms; return the oldest substitute of each free form."""
         if not is_idle:
             return []
-        for digest, entry in self._forms.awaited():
+        for digest, form in self._awaited():
             if digest in self._answered:
                 continue
-            if entry.request is not None and unpack(entry.value)[0] != self._run:
+            if form.request is not None and digest in self._left:
                 # it was neither in the queue nor claimed after it was returned
-                self._substitutes.add(digest, entry.tag, entry.request)
-            self._forms.put(digest, entry, None)
+                self._add_substitute(digest, form.tag, form.request)
+            self._put(digest, form, None)
         self.flush()
-        return self._substitutes.give_each(lambda digest: digest not in self._answered, _N_GIVEN)
+        return self._give(lambda digest: digest not in self._answered, n_at_most=_N_GIVEN)
 
-    def restore(self, digest: bytes, owner: int, rules: int = 0) -> None:
-        """Mark the form as seen, unless it is claimed."""
-        if self._forms.get(digest) is None:
-            self._forms.put(digest, None, Entry(pack(self._run, rules, owner)))
-            if self._file.n_changes >= _MAX_UNWRITTEN:
-                self.flush()
+    def restore(self, claims: Sequence[Claim]) -> None:
+        """Mark the forms as seen, unless they are claimed."""
+        forms = self._find({claim.digest for claim in claims})
+        for claim in claims:
+            if claim.digest not in forms:
+                forms[claim.digest] = _Form(self._pack(claim.rules, claim.owner))
+                self._put(claim.digest, None, forms[claim.digest])
+        if self._file.n_changes >= _MAX_UNWRITTEN:
+            self.flush()
+
+    # Substitutes: each URL once. One that was given stays in the file, to outlive this process.
+
+    def _add_substitute(self, digest: bytes, tag: int, request: str) -> None:
+        """Add *request*; one that was given and is added again comes last."""
+        if (digest, tag) in self._given:
+            self._remove_substitute(digest, tag)
+        self._waited_for.add(digest)
+        self._file.change(
+            "INSERT OR IGNORE INTO substitutes (digest, tag, request) VALUES (?, ?, ?)", (digest, tag, request)
+        )
+
+    def _remove_substitute(self, digest: bytes, tag: int) -> None:
+        """Forget a substitute, if there is one: its own URL claims the form."""
+        if digest in self._waited_for:
+            self._file.change("DELETE FROM substitutes WHERE digest = ? AND tag = ?", (digest, tag))
+            self._given.discard((digest, tag))
+
+    def _substitutes(self, digest: bytes | None = None) -> Iterator[tuple[bytes, int, str]]:
+        """Yield form, tag and request of the substitutes of one form, or of all forms, oldest first."""
+        where, parameters = ("", ()) if digest is None else ("WHERE digest = ?", (digest,))
+        query = f"SELECT digest, tag, request FROM substitutes {where} ORDER BY place"  # noqa: S608 - constants
+        yield from self._file.rows(query, parameters)
+
+    def _give(
+        self, is_free: Callable[[bytes], bool], only: bytes | None = None, n_at_most: int | None = None
+    ) -> list[str]:
+        """Give the oldest request, not given yet, of the *only* form, or of each form that *is_free*."""
+        given: dict[bytes, tuple[int, str]] = {}
+        for digest, tag, request in self._substitutes(only):
+            if (digest, tag) not in self._given and digest not in given and is_free(digest):
+                given[digest] = tag, request
+                if len(given) == n_at_most:
+                    break
+        self._given.update((digest, tag) for digest, (tag, _) in given.items())
+        return [request for _, request in given.values()]
+
+    # Owners, facts and drops
+
+    async def owner(self, digest: bytes) -> str | None:
+        """Return the request that owns a seen form, if it is kept."""
+        form = self._find([digest]).get(digest)
+        if form is None or (form.is_awaited and digest not in self._answered):
+            return None
+        if form.is_awaited:
+            return form.request
+        # without an index, which would slow down every page: this takes milliseconds, and few pages are asked for
+        query = "SELECT request FROM owners WHERE digest = ? ORDER BY place DESC LIMIT 1"
+        return next((request for (request,) in self._file.rows(query, (digest,))), None)
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""
@@ -205,37 +315,35 @@ class SQLiteSeenSet(SeenSet):
         """Return the fact kept under *key*."""
         return self._file.facts().get(f"note {key}")
 
-    async def owner(self, digest: bytes) -> str | None:
-        """Return the request that owns a seen form, if it is kept."""
-        entry = self._forms.get(digest)
-        if entry is None or self._is_unanswered(digest, entry):
-            return None
-        return entry.request if entry.is_awaited else self._owners.get(digest)
-
     def keep_dropped(self, rules: int, text: str) -> None:
         """Keep a drop, unless the disk is full and too many rows are unwritten."""
-        if self._keeps_texts():
-            self._dropped.add(rules, text)
+        digest, kept = form_digest(text), self._drops[rules]
+        if digest not in kept and self._keeps_texts():
+            kept.add(digest)
+            self._file.change("INSERT INTO dropped (digest, rules, request) VALUES (?, ?, ?)", (digest, rules, text))
 
     def forget_dropped(self, rules: Collection[int] | None = None) -> None:
         """Forget kept drops of all processes."""
-        self._dropped.forget(rules)
+        forgotten = [*self._drops] if rules is None else [*self._drops.keys() & {*rules}]
+        for marks, codes in portions(forgotten):
+            self._file.change(f"DELETE FROM dropped WHERE rules IN {marks}", codes)  # noqa: S608 - placeholders only
+        for each in forgotten:
+            del self._drops[each]
 
     async def clear(self) -> Cleared:
         """Forget all forms; return the awaited requests and the substitutes."""
         self.flush()
-        awaited = dict.fromkeys(entry.request for _, entry in self._forms.awaited() if entry.request is not None)
+        awaited = dict.fromkeys(form.request for _, form in self._awaited() if form.request is not None)
         waiting: dict[str, None] = {}
-        for each, is_given in self._substitutes.all():
-            if each.digest not in self._answered:
-                (awaited if is_given else waiting)[each.request] = None
+        for digest, tag, request in self._substitutes():
+            if digest not in self._answered:
+                (awaited if (digest, tag) in self._given else waiting)[request] = None
         self._file.commit(*_FORGET)
-        self._read_forms()
-        self._answered.clear()
+        self._read()
         return Cleared([*awaited], [text for text in waiting if text not in awaited])
 
     def __len__(self) -> int:
-        return self._forms.n_known
+        return self._n_seen + len(self._own)
 
     def flush(self) -> None:
         """Write pending changes, unless a write failed a moment ago."""

@@ -21,8 +21,10 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from dedup_crawler.errors import SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.protocol import DIGEST_SIZE
-from dedup_crawler.live.seen.table import MAX_VALUE
 
+N_RUNS = (1 << 15) - 1
+"""Runs are numbered from 1 to this, then from 1 again."""
+_MAX_VALUE = N_RUNS << 32 | 0xFFFF_FFFF
 _APPLICATION = "dedup-crawler seen"
 _VERSION = 3
 _SCHEMA = (
@@ -47,7 +49,7 @@ _COLUMNS = {
     "owners": ("place", "digest", "request"),
     "dropped": ("place", "digest", "rules", "request"),
 }
-_HIGHEST = {"place": MAX_VALUE, "value": MAX_VALUE, "tag": 0xFFFF_FFFF, "rules": 0xFFFF}
+_HIGHEST = {"place": _MAX_VALUE, "value": _MAX_VALUE, "tag": 0xFFFF_FFFF, "rules": 0xFFFF}
 
 _LOCK_TIMEOUT_S = 2
 _CACHE_KB = 65_536  # digests come in random order, so with a million forms every index page is used again and again

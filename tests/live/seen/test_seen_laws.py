@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dedup_crawler.live.seen.protocol import Claim, Holder, at_once, form_digest, owner_tag
+from dedup_crawler.live.seen.protocol import Claim, form_digest, owner_tag
 from seen_sets import AWAITED, NEW, OWN, OWN_SEEN, SEEN, A, B
 
 
@@ -31,12 +31,6 @@ def test_claims_of_one_call_meet_each_other(sets, seen):
 
     assert [holder.standing for holder in sets.run(seen.claim(claims))] == [NEW, AWAITED, NEW, OWN]
     assert sets.run(seen.claim([])) == []
-
-
-def test_a_local_set_answers_at_once(sets, seen):
-    """A local set needs no event loop."""
-    if seen.is_local:
-        assert at_once(seen.claim([Claim(A, 1, 5)])) == [Holder(NEW, 5)]
 
 
 def test_nobody_waits_for_a_form_that_is_seen_or_free(sets, seen):
@@ -119,24 +113,10 @@ def test_owners_that_were_swallowed_give_up_their_substitutes(sets, seen):
     assert sets.claim(seen, forms[0], "a3").standing is NEW
 
 
-def test_asking_for_the_abandoned_ends(sets, seen):
-    """Substitutes that are never answered are not returned for ever."""
-    sets.claim(seen, A, "/a?1")
-    sets.run(seen.wait(A, "/a?2", owner_tag("/a?2")))
-
-    given = []
-    while texts := sets.run(seen.abandoned()):
-        given += texts
-    assert set(given) == {"/a?2"}
-    assert len(given) <= 2
-    assert sets.run(seen.abandoned()) == []
-
-
 def test_a_restored_form_is_seen(sets, seen):
     """The form is seen; a local crawl may fetch its own URL again; an owner of this crawl keeps its form."""
     sets.claim(seen, B, "/b?1")
-    seen.restore(A, owner_tag("/a?1"), 3)
-    seen.restore(B, owner_tag("/b?2"))
+    seen.restore([Claim(A, owner_tag("/a?1"), 3), Claim(A, 0), Claim(B, owner_tag("/b?2"))])
 
     assert sets.claim(seen, A, "/a?1") == (OWN_SEEN if seen.is_local else SEEN, 3)
     assert sets.claim(seen, A, "/a?2") == (SEEN, 3)
@@ -187,7 +167,7 @@ def test_the_owner_of_a_seen_form(durable, seen):
     seen.processed([A])
     assert durable.run(seen.owner(A)) == "/a?1"
     assert durable.run(seen.owner(form_digest("/c"))) is None
-    seen.restore(form_digest("/d"), 1)
+    seen.restore([Claim(form_digest("/d"), 1)])
     assert durable.run(seen.owner(form_digest("/d"))) is None
     durable.stop(seen, is_clean=True)
 
@@ -262,7 +242,7 @@ def test_the_next_run_knows_what_was_seen(durable, seen):
     durable.claim(seen, A, "/a?1", rules=300)
     seen.answered(A)
     seen.processed([A])
-    seen.restore(B, 1)
+    seen.restore([Claim(B, 1)])
     durable.run(seen.note("model", "abc"))
     durable.stop(seen, is_clean=True)
 

@@ -12,9 +12,9 @@ import pytest
 
 import seen_crawl
 from dedup_crawler.errors import SeenUnavailableError
-from dedup_crawler.live.seen import sqlite_tables
+from dedup_crawler.live.seen import sqlite
 from dedup_crawler.live.seen.protocol import Claim, Standing, at_once, form_digest
-from dedup_crawler.live.seen.table import N_RUNS, pack
+from dedup_crawler.live.seen.sqlite_file import N_RUNS
 from seen_crawl import N_IN_FLIGHT, form_of, reachable
 from seen_file import change, crawled, fails, opened, standings, stop
 
@@ -106,7 +106,7 @@ def test_runs_are_numbered_and_begin_again(path):
         return found
 
     assert run() == [Standing.NEW]
-    assert change(path, "SELECT value FROM seen") == [(pack(1, 0, 1),)]
+    assert change(path, "SELECT value FROM seen") == [(1 << 32 | 1,)]
     change(path, f"UPDATE facts SET text = '{N_RUNS}' WHERE key = 'run'")
     assert run() == [Standing.OWN_SEEN]  # run 1 again, after 32,767 others
     change(path, "UPDATE facts SET text = '?' WHERE key = 'run'")
@@ -178,8 +178,8 @@ def test_what_is_awaited_is_given_in_the_order_it_was_claimed(path):
 
 def test_the_owners_of_the_forms_seen_last_are_kept(path, monkeypatch):
     """The oldest owners are forgotten, in the file too; a form that is seen again counts as new."""
-    monkeypatch.setattr(sqlite_tables, "N_OWNERS", 100)
-    monkeypatch.setattr(sqlite_tables, "_N_FORGOTTEN", 10)
+    monkeypatch.setattr(sqlite, "_N_OWNERS", 100)
+    monkeypatch.setattr(sqlite, "_N_FORGOTTEN", 10)
     digests = [form_digest(f"/{n}") for n in range(300)]
 
     seen, _ = opened(path)
