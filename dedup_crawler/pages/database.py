@@ -110,6 +110,8 @@ class Database:
             try:
                 raw.cursor().execute("PRAGMA journal_mode = WAL").close()
             except sqlite3.Error as error:
+                if "locked" in str(error):  # SQLite does not wait here: another process opens the file, and sets it
+                    return
                 raise StoreError(f"{self.name}: {error}: make the file and its folder writable") from error
             finally:
                 raw.close()
