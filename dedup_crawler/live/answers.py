@@ -188,10 +188,12 @@ class Answers:
                 form, _ = self._crawl.models.form_of(request.url)
                 self._explorer.covered.reached(form, referrer_of(request), is_repeat=True)
             return
+        forms = marks.forms_of(request)
+        if not is_redirected and forms:  # a redirect to its URL was queued first, and may be a test
+            self._explorer.covered.reached(forms[-1], referrer_of(request), is_repeat=True)
         self._note_redirects(request)
         self._explorer.swallowed(request)
         self._switch_off_failing()
-        forms = marks.forms_of(request)
         if not is_redirected and forms and not self._seen.is_local and len(self._orphans) < _MAX_ORPHANS:
             self._overtaken(request, forms)
         elif is_redirected or not self.is_resumed:

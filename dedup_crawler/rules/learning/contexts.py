@@ -22,6 +22,8 @@ from dedup_crawler.rules.learning.trials import Trials, weighed
 
 EXPLAINED = 0.9
 """Smallest share (0-1) of wrong groups where a key that shows excerpts matters, if conditions tell where that is."""
+MIN_MIXED = 3
+"""Smallest number of right groups there that contradict this: fewer may be chance."""
 MAX_DEPTH = 2
 """Most conditions on other keys in a context."""
 _BEAM = 8  # conditions that are refined further
@@ -164,7 +166,8 @@ class ContextSearch:
             return True
         met = np.unique(np.stack([self._items[key] for key in keys]), axis=1, return_inverse=True)[1]  # (trials,)
         evidence = self._trials.evidence(np.isin(met, met[~self._trials.is_right]))
-        if evidence.n_wrong >= EXPLAINED * evidence.n_groups:
+        n_right = evidence.n_groups - evidence.n_wrong
+        if n_right < MIN_MIXED or evidence.n_wrong >= EXPLAINED * evidence.n_groups:
             return True
         self._belief.excerpts.update(self._dropped)
         return False
