@@ -11,8 +11,8 @@ PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c co
 demo: $(READY)  ## the whole job on the recorded example site
 	$(BIN)/dedup-crawler demo
 
-test: $(TOOLS)  ## the whole test suite, with one worker more than there are cores: crawls wait for their servers
-	$(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile
+test: $(TOOLS)  ## the whole test suite
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 chaos: $(TOOLS)  ## 600 invented crawls, with and without the filter (25 minutes); SEEDS="FIRST:LAST" chooses others
 	$(BIN)/python -m tests.chaos --seeds $(or $(SEEDS),0:600) --jobs 2 --shrink --output benchmarks/results/chaos.md

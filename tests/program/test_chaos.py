@@ -66,7 +66,7 @@ def test_a_crawl_notices_that_a_rule_it_has_learnt_no_longer_holds(crawls: Crawl
     pages when a new model made drops without a test look tested.
     """
     families = Family("tracking", 120, 3, LATE, matters_at=60), Family(PLAIN, 40, links=SIDE)
-    for run in crawls.repeat(Spec(127, families, kept="job", learn_after=150), 3):
+    for run in crawls.repeat(Spec(127, families, kept="job", learn_after=150), 2):
         outcome = judge(*run)
         assert outcome.is_lawful, told(outcome)
 
