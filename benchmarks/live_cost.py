@@ -6,8 +6,8 @@ First: the mean of five Scrapy crawls of one page with N links (default 60,000) 
 collector scans all objects whenever they have grown by a quarter, and the moment must not matter. The unit is
 microseconds and bytes per link, including building the request, until it is queued or dropped. Plain Scrapy drops only
 repeated URLs, so it is measured with these; duplicate-url-discarder drops `utm_source`, our model a learnt session.
-Our filter keeps drops for a while, in case their rule turns out wrong: 20,000 in all. A repeated URL
-passes our filter, and Scrapy drops it.
+Our filter keeps drops for a while, in case their rule turns out wrong: 20,000 in all. A repeated URL passes our filter,
+and Scrapy drops it.
 
 Second: 1,000,000 links of one page, queued on disk as with a JOBDIR; one crawl each.
 

@@ -31,7 +31,7 @@ from usage import arguments
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("RFPDupeFilter", "memory", "sqlite", "redis")
 BATCH = 50
-MAX_BYTES = {"memory": 200, "sqlite": 40}
+MAX_BYTES = {"memory": 100, "sqlite": 40}
 MOST_CLAIMED = 1_000_000
 LARGE = 10_000_000
 N_BUCKETS = 2**16
