@@ -7,21 +7,70 @@ from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.live.seen.protocol import OWNER_MASK, Claim, Cleared, Holder, SeenSet, Standing
+from dedup_crawler.live.seen.protocol import DIGEST_SIZE, OWNER_MASK, Claim, Cleared, Holder, SeenSet, Standing
 
 MAX_SUBSTITUTES = 200_000
 """Maximum of waiting substitutes over all forms; the next one is fetched, because losing a page costs more."""
 _REDIS_SCHEMES = ("redis", "rediss", "unix")
 
 
+_VALUE_SIZE = 4
+_SIZE = DIGEST_SIZE + _VALUE_SIZE
+_N_BUCKETS = 1 << 14
+
+
+class PackedOwners:
+    """Form -> code of the owner's rules, and its tag under OWNER_MASK: 20 bytes an entry, where a dict takes 140.
+
+    Entries lie behind each other in buckets. Python's keyed hash chooses the bucket, so no site can fill one of them.
+    """
+
+    def __init__(self) -> None:
+        self._buckets: dict[int, bytearray] = {}
+        self._n = 0
+
+    def __len__(self) -> int:
+        return self._n
+
+    def get(self, digest: bytes) -> int | None:
+        """Return the value of a form, if it has one."""
+        bucket = self._buckets.get(hash(digest) % _N_BUCKETS, bytearray())
+        place = _place(bucket, digest)
+        return None if place < 0 else int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
+
+    def put(self, digest: bytes, value: int) -> None:
+        """Set the value of a form."""
+        self.discard(digest)
+        bucket = self._buckets.setdefault(hash(digest) % _N_BUCKETS, bytearray())
+        bucket += digest + value.to_bytes(_VALUE_SIZE, "little")
+        self._n += 1
+
+    def discard(self, digest: bytes) -> bool:
+        """Remove a form; return True if it was there."""
+        bucket = self._buckets.get(hash(digest) % _N_BUCKETS, bytearray())
+        place = _place(bucket, digest)
+        if place >= 0:
+            del bucket[place : place + _SIZE]
+            self._n -= 1
+        return place >= 0
+
+
+def _place(bucket: bytearray, digest: bytes) -> int:
+    """Return the place of the entry of *digest*; -1 if there is none."""
+    place = bucket.find(digest)
+    while place > 0 and place % _SIZE:  # the same bytes across two entries
+        place = bucket.find(digest, place + 1)
+    return place
+
+
 class MemorySeenSet(SeenSet):
-    """Owners of seen and awaited forms in a dict, about 140 bytes a form."""
+    """Owners of seen and awaited forms, packed."""
 
     is_durable = False
     is_local = True
 
     def __init__(self) -> None:
-        self._owners: dict[bytes, int] = {}  # form -> code of the owner's rules, and its tag under OWNER_MASK
+        self._owners = PackedOwners()
         self._awaited: set[bytes] = set()
         self._substitutes: dict[bytes, dict[int, Any]] = {}  # awaited or free form -> tag of the URL -> request
         self._n_substitutes = 0
@@ -45,14 +94,14 @@ class MemorySeenSet(SeenSet):
             return Holder(Standing.AWAITED if is_awaited else Standing.SEEN, rules)
         if claim.owner in self._substitutes.get(digest, ()):
             self._take(digest, claim.owner)  # the other substitutes go on waiting
-        self._owners[digest] = _value(claim)
+        self._owners.put(digest, _value(claim))
         self._awaited.add(digest)
         return Holder(Standing.NEW, claim.rules)
 
     async def wait(self, digest: bytes, substitute: Any, owner: int) -> bool:
         """Keep *substitute*, if there is room."""
         if digest not in self._awaited:
-            return digest in self._owners
+            return self._owners.get(digest) is not None
         waiting = self._substitutes.get(digest, {})
         if owner not in waiting:
             if self._n_substitutes >= MAX_SUBSTITUTES:
@@ -75,7 +124,7 @@ class MemorySeenSet(SeenSet):
 
     async def release(self, digest: bytes) -> Any:
         """Free the form; return its oldest substitute."""
-        is_taken = self._owners.pop(digest, None) is not None
+        is_taken = self._owners.discard(digest)
         self._awaited.discard(digest)
         return self._take(digest) if is_taken and digest in self._substitutes else None
 
@@ -84,7 +133,7 @@ class MemorySeenSet(SeenSet):
         if not is_idle:
             return []
         for digest in self._awaited:
-            del self._owners[digest]
+            self._owners.discard(digest)
         self._awaited.clear()
         return [self._take(digest) for digest in [*self._substitutes]]
 
@@ -100,7 +149,8 @@ class MemorySeenSet(SeenSet):
     def restore(self, claims: Sequence[Claim]) -> None:
         """Mark the forms as seen, unless they are claimed."""
         for claim in claims:
-            self._owners.setdefault(claim.digest, _value(claim))
+            if self._owners.get(claim.digest) is None:
+                self._owners.put(claim.digest, _value(claim))
 
     async def note(self, key: str, text: str) -> None:
         """Keep a fact."""
@@ -113,7 +163,7 @@ class MemorySeenSet(SeenSet):
     async def clear(self) -> Cleared:
         """Forget all forms; return the waiting substitutes."""
         waiting = [each for substitutes in self._substitutes.values() for each in substitutes.values()]
-        self._owners.clear()
+        self._owners = PackedOwners()
         self._awaited.clear()
         self._substitutes.clear()
         self._n_substitutes = 0

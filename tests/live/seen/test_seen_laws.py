@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from dedup_crawler.live.seen import memory
 from dedup_crawler.live.seen.protocol import Claim, form_digest, owner_tag
 from seen_sets import AWAITED, NEW, OWN, OWN_SEEN, SEEN, A, B
 
@@ -273,3 +277,19 @@ def test_what_was_not_finished_is_given_until_it_is_claimed(durable, seen):
     assert durable.claim(seen, B, "/b?2").standing is NEW
     assert durable.run(seen.release(A)) == "/a?2"
     assert durable.run(seen.release(B)) == "/b?1"  # came from the earlier run, and another URL was faster
+
+
+@given(st.lists(st.tuples(st.text("\x00\x01", min_size=16, max_size=16), st.none() | st.integers(0, 257)), max_size=40))
+def test_packed_owners_are_a_dict(steps: list[tuple[str, int | None]]) -> None:
+    """Law: what is put is found until it is removed, also if all share a bucket, and one's bytes lie across two others."""
+    packed, plain = memory.PackedOwners(), {}
+    with patch.object(memory, "_N_BUCKETS", 1):
+        for text, value in steps:
+            digest = text.encode()
+            if value is None:
+                assert packed.discard(digest) == (plain.pop(digest, None) is not None)
+            else:
+                packed.put(digest, value)
+                plain[digest] = value
+        assert {digest: packed.get(digest) for digest in plain} == plain
+        assert len(packed) == len(plain)
