@@ -281,7 +281,7 @@ def test_what_was_not_finished_is_given_until_it_is_claimed(durable, seen):
 
 @given(st.lists(st.tuples(st.text("\x00\x01", min_size=16, max_size=16), st.none() | st.integers(0, 257)), max_size=40))
 def test_packed_owners_are_a_dict(steps: list[tuple[str, int | None]]) -> None:
-    """Law: what is put is found until it is removed, also if all share a bucket, and one's bytes lie across two others."""
+    """Law: what is put is found until it is removed, also if all share a bucket and one lies across two others."""
     packed, plain = memory.PackedOwners(), {}
     with patch.object(memory, "_N_BUCKETS", 1):
         for text, value in steps:
