@@ -51,6 +51,9 @@ CONSTANTS = (
     (comparing, "MAX_EXCUSED", (0.3, 3.0)),
     (trials, "MATTERS_SHARE", (0.0, 0.5)),
     (site_learning, "STRICTER", (1, 2)),
+    (comparing, "MAX_MISSING", (1, 10)),
+    (contexts, "EXPLAINED", (0.5,)),
+    (contexts, "MIN_MIXED", (1, 8)),
 )
 """Module of a constant, its name, and other values."""
 

@@ -28,6 +28,8 @@ MIN_COMMON = 15.0
 """Least score of the common lines of two pages: words times the logarithm of the rarity of the line."""
 MAX_EXCUSED = 1.0
 """Largest number of words in excused lines, as a share (0-1) of the common words outside the frame."""
+MAX_MISSING = 3
+"""Maximum of lines of an excerpt that the other page lacks, such as "1 to 20 of 49"."""
 MIN_SURE = 50
 """Least number of common words outside the frame, for two pages with excused lines to be the same beyond doubt."""
 
@@ -132,13 +134,13 @@ class PageEvidence:
         return [self._verdict(each, habits) if isinstance(each, _Left) else each for each in left]
 
     def is_excerpt(self, one: int, other: int) -> bool:
-        """Return True if one of two pages has nearly all lines of the other, and more, beside the site's frame."""
+        """Return True if one of two pages has nearly all lines of the other, and more, beside the frame of the site."""
         places = [self.digests.content(self._places[place]) for place in (one, other)]
         if min(places) < 0:
             return False
         here, there = (self.digests.pages[place].lines - self.site.frame for place in places)
         missing, further = sorted((len(here - there), len(there - here)))
-        return missing <= MAX_NEW and further > 2 * missing
+        return missing <= MAX_MISSING and further > 2 * missing
 
     def is_same_beyond_doubt(self, one: int, other: int) -> bool:
         """Return True for two pages, the same by :meth:`judge`, that are the same whatever the rule is.

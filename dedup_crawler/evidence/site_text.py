@@ -161,6 +161,7 @@ class SiteText:
     shared: frozenset[int]
     """Lines on so many pages that they are no evidence, including the frame."""
     known: frozenset[str]
+    """Words that are known from other pages."""
     habits: Mapping[str, Habits] = field(default_factory=dict)
     """Rule identifier -> systematic lines of the rule."""
     is_learnt: bool = True
