@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from math import isqrt
 from typing import NamedTuple
 
 from dedup_crawler.live.requests.request_text import Kept
@@ -21,9 +22,8 @@ _MAX_URLS = 200_000
 FORGOTTEN_AT_ONCE = 500
 """More requests may be kept for a while."""
 UNTESTED = 4
-"""Number of consecutive drops of a rule that may stay without a test;"""
-UNTESTED_SHARE = 0.2
-"""or this share (0-1) of the rule's kept drops, if that is more."""
+"""Number of consecutive drops of a rule that may stay without a test; or the square root of all its drops, if that is
+more: a rule is verified by about as many tests."""
 
 
 _NO_RULE = ""  # stands for the rules of drops without any
@@ -54,7 +54,7 @@ class _RuleDrops:
 
     def longest(self) -> int:
         """Return the length of the longest row of drops that may stay untested."""
-        return max(UNTESTED, int(UNTESTED_SHARE * (self.n_sampled + len(self.numbers))))
+        return max(UNTESTED, isqrt(self.n_sampled + len(self.numbers)))
 
     def sample(self, n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
         """Choose *n* drops, and some of each row that is too long; note them as tests."""
@@ -133,8 +133,8 @@ class DroppedRequests:
         A second test of a form says little, so forms without a verdict (*has_spoken*) come first.
 
         A site may change at some page, or for some time. So no row of untested drops stays longer than
-        :data:`UNTESTED` and :data:`UNTESTED_SHARE` allow; its last drop is returned, or its last one of an untested
-        form. A rule that needs neither costs nothing, however many drops it has: a crawl asks whenever it has run dry.
+        :data:`UNTESTED` allows; its last drop is returned, or its last one of an untested form. A rule that needs
+        neither costs nothing, however many drops it has: a crawl asks whenever it has run dry.
         """
         chosen: set[int] = set()
         for rule, n_wanted in n_of_rule.items():
