@@ -22,8 +22,10 @@ _MAX_URLS = 200_000
 FORGOTTEN_AT_ONCE = 500
 """More requests may be kept for a while."""
 UNTESTED = 4
-"""Number of consecutive drops of a rule that may stay without a test; or the square root of all its drops, if that is
-more: a rule is verified by about as many tests."""
+"""Number of consecutive drops of a rule that may stay without a test;"""
+UNTESTED_SHARE = 0.2
+"""or this share (0-1) of the rule's kept drops, if that is more. Of its latest drops only the square root of their
+number may stay, if that is more: a change that lasts needs only one test, however late it begins."""
 
 
 _NO_RULE = ""  # stands for the rules of drops without any
@@ -52,20 +54,33 @@ class _RuleDrops:
     n_since: int = 0
     """Drops since the latest test."""
 
-    def longest(self) -> int:
-        """Return the length of the longest row of drops that may stay untested."""
-        return max(UNTESTED, isqrt(self.n_sampled + len(self.numbers)))
+    def is_due(self) -> bool:
+        """Return True if too many of the latest drops are untested."""
+        return self.n_since > max(UNTESTED, isqrt(self._n_all()))
 
     def sample(self, n: int, form_of: Mapping[int, bytes], told: set[bytes]) -> set[int]:
         """Choose *n* drops, and some of each row that is too long; note them as tests."""
-        numbers, longest = [*self.numbers], self.longest()
+        numbers, longest = [*self.numbers], max(UNTESTED, int(UNTESTED_SHARE * self._n_all()))
         some = _evenly(numbers, n, form_of, told)
         for row in _rows(numbers, sorted({*self.tested, *(2 * number for number in some)})):
             some |= _evenly(row, _n_between(len(row), longest), form_of, told)
+        latest = self._noted(numbers, some)
+        if self.is_due():
+            one = _evenly(latest, 1, form_of, told)
+            self._noted(numbers, one)
+            some |= one
         self.n_sampled += len(some)
-        self.tested = sorted({*self.tested, *(2 * number for number in some)})
-        self.n_since = len(numbers) - (bisect(numbers, self.tested[-1] // 2) if self.tested else 0)
         return some
+
+    def _n_all(self) -> int:
+        return self.n_sampled + len(self.numbers)
+
+    def _noted(self, numbers: Sequence[int], some: Iterable[int]) -> Sequence[int]:
+        """Note tests of *some* of the drops, and return the drops since the latest test."""
+        self.tested = sorted({*self.tested, *(2 * number for number in some)})
+        latest = numbers[bisect(numbers, self.tested[-1] // 2) if self.tested else 0 :]
+        self.n_since = len(latest)
+        return latest
 
 
 class DroppedRequests:
@@ -133,13 +148,13 @@ class DroppedRequests:
         A second test of a form says little, so forms without a verdict (*has_spoken*) come first.
 
         A site may change at some page, or for some time. So no row of untested drops stays longer than
-        :data:`UNTESTED` allows; its last drop is returned, or its last one of an untested form. A rule that needs
-        neither costs nothing, however many drops it has: a crawl asks whenever it has run dry.
+        :data:`UNTESTED` and :data:`UNTESTED_SHARE` allow; its last drop is returned, or its last one of an untested
+        form. A rule that needs neither costs nothing, however many drops it has: a crawl asks whenever it has run dry.
         """
         chosen: set[int] = set()
         for rule, n_wanted in n_of_rule.items():
             its = self._of_rule[rule]
-            if its.numbers and (n_wanted or its.n_since > its.longest()):
+            if its.numbers and (n_wanted or its.is_due()):
                 form_of = {number: self._dropped[number].form for number in its.numbers}
                 told = {form for form in {*form_of.values()} if has_spoken(rule, form)}
                 chosen |= its.sample(n_wanted, form_of, told)
