@@ -27,7 +27,7 @@ STATS = {
     "request/covered": "of these three: URLs of a shape that shows nothing new; no URL is fetched in their place",
     "request/released": "sent after all, because the URL fetched in their place failed",
     "request/frozen": "duplicates linked while one page answered for everything (a wall): decided at their turn",
-    "request/late": "sent back to the end of the queue, because URLs of their kind mostly repeat pages",
+    "request/late": "sent back to the end of the queue, because URLs of their kind mostly repeat pages or are new",
     "request/reloaded": "pages that were fetched twice, to find text that changes with every fetch",
     "request/skipped": "requests that the filter does not look at: robots.txt, media, POST, opted out",
     "dropped/rule/ID": "drops by rule, for the first 200 rules that drop anything; of several rules the first counts",

@@ -20,7 +20,7 @@ from dedup_crawler.methods.model.folder import ModelFiles, digest_of, write_mode
 from dedup_crawler.methods.model.method_options import check_values
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.language.sentences import Refusal
-from dedup_crawler.rules.language.site_rules import Shape
+from dedup_crawler.rules.language.site_rules import LateKind
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import NamesOf, not_known
 
@@ -147,8 +147,8 @@ class Canonicalizer(ABC):
         """
         return None
 
-    def repeating_kind(self, url: str) -> Shape | None:
-        """The kind of *url*, if it mostly repeats pages: a crawl that learns fetches such URLs last.
+    def late_kind(self, url: str) -> LateKind | None:
+        """The kind of *url*, if a crawl that learns should fetch it last.
 
         *url* must be in normal form, and on one of :attr:`hosts`.
         """

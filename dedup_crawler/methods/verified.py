@@ -36,7 +36,7 @@ from dedup_crawler.rules.language.sentences import (
     refusals_to_json,
     sentence_of,
 )
-from dedup_crawler.rules.language.site_rules import NO_LINKS, HostLinks, ReferrerRule, Shape, SiteRule
+from dedup_crawler.rules.language.site_rules import NO_LINKS, HostLinks, LateKind, ReferrerRule, SiteRule
 from dedup_crawler.rules.learning.belief import RISKS, expected_lost
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import NamesOf, not_known
@@ -175,10 +175,10 @@ class Verified(Canonicalizer):
         last = (page for page in found if not links.may_lead_back(self.reading_.read(page)))
         return next(last, found[0] if found else None)
 
-    def repeating_kind(self, url: str) -> Shape | None:
-        """The kind of *url*, if it mostly repeats pages (:mod:`dedup_crawler.rules.learning.host_crawl`)."""
+    def late_kind(self, url: str) -> LateKind | None:
+        """The kind of *url*, if it mostly repeats pages (:mod:`dedup_crawler.rules.learning.host_crawl`) or is new."""
         read = self.reading_.read(url)
-        return self._links_of(read).repeating_kind(read)
+        return self._links_of(read).late_kind(read)
 
     def _again(self, url: str, referrer: Referrer) -> ReferrerRule | None:
         """The referrer rule by which *url* leads back to the page that holds it; both are on one host."""

@@ -13,7 +13,7 @@ from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Ref
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.exchange.exports import ModelRules
 from dedup_crawler.rules.exchange.static_rules import StaticLayer, read_rule_files
-from dedup_crawler.rules.language.site_rules import Shape
+from dedup_crawler.rules.language.site_rules import LateKind
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import NamesOf, not_known
 
@@ -113,9 +113,9 @@ class StaticFront(_Wrapped):
         """First of the *pages* to which their link *url* leads back, if any."""
         return self.model.leads_back_to(self.layer.trace(url)[0], pages, names_of)
 
-    def repeating_kind(self, url: str) -> Shape | None:
-        """The kind of *url*, if it mostly repeats pages."""
-        return self.model.repeating_kind(self.layer.trace(url)[0])
+    def late_kind(self, url: str) -> LateKind | None:
+        """The kind of *url*, if a crawl that learns should fetch it last."""
+        return self.model.late_kind(self.layer.trace(url)[0])
 
     def _covering(self, url: str) -> tuple[str, ...]:
         static, fired = self.layer.trace(url)
@@ -205,9 +205,9 @@ class SwitchedOff(_Wrapped):
         referrer = Referrer(page, self.canonicalize(page), names_of(page))
         return page if self.form_of(url, referrer) == referrer.form else None
 
-    def repeating_kind(self, url: str) -> Shape | None:
-        """The kind of *url*, if it mostly repeats pages."""
-        return self.model.repeating_kind(url)
+    def late_kind(self, url: str) -> LateKind | None:
+        """The kind of *url*, if a crawl that learns should fetch it last."""
+        return self.model.late_kind(url)
 
     def _covering(self, url: str) -> tuple[str, ...]:
         return () if self.off.intersection(covering := self.model._covering(url)) else covering

@@ -239,7 +239,7 @@ class Notes:
 
 
 class LateRequests:
-    """Sends URLs of a kind that mostly repeats pages back to the queue, for the end of the crawl.
+    """Sends URLs of a kind that mostly repeats pages, or is new, back to the queue, for the end of the crawl.
 
     A crawl that learns knows most about them when everything else is fetched. Then a rule may spare their fetches,
     which came too late for those that the crawl had made before. Nothing is lost: what no rule drops is fetched at the
@@ -261,15 +261,17 @@ class LateRequests:
         url = normal_form(request.url)
         host = host_of(url)
         model = self._crawl.models.of(host)
-        kind = model.repeating_kind(url) if model is not None else None
-        if model is None or kind is None or model.form_of(url) != url:  # a rule speaks about it already
+        late = model.late_kind(url) if model is not None else None
+        if model is None or late is None or model.form_of(url) != url:  # a rule speaks about it already
             return None
+        kind = late.kind
         n = self._n_met[host, kind]
         self._n_met[host, kind] += 1
         if isqrt(SAMPLED * (n + 1)) > isqrt(SAMPLED * n):
             return None
         self._crawl.report.count("request/late")
-        self._tell(host, kind)
+        if late.repeats:
+            self._tell(host, kind)
         return marks.send_late(request, request.priority - LATER)
 
     def _tell(self, host: str, kind: Shape) -> None:

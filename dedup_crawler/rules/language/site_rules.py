@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.operations import STAR
@@ -183,6 +183,15 @@ class CoverageRule:
 SiteRule = HostAlias | ReferrerRule | CoverageRule
 
 
+class LateKind(NamedTuple):
+    """A kind of URLs that a crawl which learns fetches last."""
+
+    kind: Shape
+    """Query names, or a shape."""
+    repeats: bool
+    """True if it mostly repeats pages, False if training had few URLs of it."""
+
+
 @dataclass(frozen=True)
 class HostLinks:
     """Rules about the links of one host."""
@@ -196,6 +205,8 @@ class HostLinks:
     coverage_rules: Mapping[Shape, CoverageRule]
     repeating: frozenset[Shape] = frozenset()
     """Kinds that mostly repeat pages of others (``repeating_kinds`` of ``host_crawl.py``): shapes, query names."""
+    known: frozenset[Shape] | None = None
+    """Shapes of enough training URLs to say whether they repeat pages; None if an older model does not tell."""
 
     def rules(self) -> list[ReferrerRule | CoverageRule]:
         """All rules of the host."""
@@ -239,10 +250,13 @@ class HostLinks:
         """The rule that covers *url*."""
         return self.coverage_rules.get(self.shapes.of(url)) if self.coverage_rules else None
 
-    def repeating_kind(self, url: str) -> Shape | None:
-        """The kind of *url* that mostly repeats pages, if it is of one: its query names, or its shape."""
-        kinds = (query_shape(url), self.shapes.of(url)) if self.repeating else ()
-        return next((kind for kind in kinds if kind in self.repeating), None)
+    def late_kind(self, url: str) -> LateKind | None:
+        """The kind of *url*, if it mostly repeats pages, or if training had few URLs of it."""
+        shape = self.shapes.of(url)
+        for kind in (query_shape(url), shape):
+            if kind in self.repeating:
+                return LateKind(kind, repeats=True)
+        return None if self.known is None or shape in self.known else LateKind(shape, repeats=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as JSON values."""
@@ -260,6 +274,7 @@ class HostLinks:
             ],
             "coverage_rules": [{"link": dict(rule.shape), **counts[rule]} for rule in self.coverage_rules.values()],
             "repeating": [dict(shape) for shape in sorted(self.repeating)],
+            **({} if self.known is None else {"known": [dict(shape) for shape in sorted(self.known)]}),
         }
 
     @classmethod
@@ -281,6 +296,7 @@ class HostLinks:
             {(rule.referrer, rule.shape): rule for rule in referrer_rules},
             {rule.shape: rule for rule in coverage_rules},
             frozenset(map(_shape, value["repeating"].values())) if "repeating" in value else frozenset(),
+            frozenset(map(_shape, value["known"].values())) if "known" in value else None,
         )
 
 

@@ -38,7 +38,7 @@ MAX_READ = 30
 MAX_WRONG = 0.1
 """Largest share (0-1) of wrong groups with which the order of queries does not matter."""
 MIN_REPEATING = 5
-"""Smallest number of URLs of a kind that is judged."""
+"""Smallest number of URLs of a kind, to say whether it repeats pages."""
 MAX_ALONE = 1 / 3
 """Largest share (0-1) of the URLs of a kind that repeats, for the pages that no other kind shows."""
 
@@ -127,6 +127,7 @@ def learn_links(
         referrer_rules={(rule.referrer, rule.shape): rule for rule in back},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},
         repeating=_repeating(crawl, links.shapes),
+        known=frozenset(shape for shape, n in Counter(links.shapes).items() if n >= MIN_REPEATING),
     )
     return found, back
 

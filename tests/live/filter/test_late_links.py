@@ -1,7 +1,8 @@
-"""URLs of kinds that mostly repeat pages: how they are found, and that a crawl that learns fetches them last."""
+"""Kinds of URLs that mostly repeat pages or are new: a crawl that learns fetches them last."""
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 from collections import Counter
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from dedup_crawler.json_values import read_json_file
 from dedup_crawler.live.requests.question import SAMPLED
 from dedup_crawler.methods import load_model, make_method
+from dedup_crawler.rules.language.site_rules import HostLinks
 from dedup_crawler.rules.learning.belief import UNKNOWN
 from dedup_crawler.rules.learning.host_crawl import MAX_ALONE, MIN_REPEATING, repeating_kinds
 from faulty_site import status
@@ -122,13 +124,44 @@ def test_late_links_survive_a_stop(tmp_path: Path, n_before: int, how: signal.Si
 
 
 def test_shapes_are_kept_with_the_model(tmp_path: Path):
-    """They are in `links.json`, without which older models load all the same."""
-    model = load_model(model_of(tmp_path, "a.example"))
-    assert model.repeating_kind(f"http://a.example{CODES[0]}")
-    assert not model.repeating_kind(f"http://a.example{ITEMS[0]}")
+    """They are in `links.json`. Those of older models may have none; then no URL waits."""
+    folder = model_of(tmp_path, "a.example")
+    code, item, new = (f"http://a.example{path}" for path in (CODES[0], ITEMS[0], "/item/1?print=1"))
+    model = load_model(folder)
+    late = [*map(model.late_kind, (code, item, new))]
+    assert [each and each.repeats for each in late] == [True, None, False]
 
-    table = read_json_file(tmp_path / "model" / "links.json", 10**6)["a.example"]
+    file = folder / "links.json"
+    table = read_json_file(file, 10**6)["a.example"]
     assert [each["path[0]"].text() for each in table["repeating"].values()] == ["go"]
+    older = json.loads(file.read_text("utf-8"))["a.example"]
+    del older["repeating"], older["known"]
+    (tmp_path / "older.json").write_text(json.dumps(older), "utf-8")
+    links = HostLinks.from_json(read_json_file(tmp_path / "older.json", 10**6))
+    assert [*map(links.late_kind, (code, item, new))] == [None, None, None]
+
+
+def test_kinds_that_the_model_does_not_know_wait(tmp_path: Path):
+    """
+    Links to print an item are linked first, and the model has seen none. Eighteen are fetched in their turn and the
+    others last, without a line in the log. With a model that has seen five of them, each with a text of its own, all
+    come in their turn.
+    """
+    prints = [f"{item}?print=1" for item in ITEMS]
+    for n_known, n_late in ((0, N_ITEMS - len({isqrt(SAMPLED * n) for n in range(1, N_ITEMS + 1)})), (5, 0)):
+        folder = tmp_path / str(n_known)
+        with Site() as site:
+            site.page("/", *prints, *ITEMS)
+            for path in (*ITEMS, *prints):
+                site.page(path, html=f"<p>{path}</p>")
+            urls = [f"http://{site.host}{path}" for path in ("/", *ITEMS, *prints[:n_known])]
+            model = folder / make_method("verified").fit(urls, [*range(len(urls))]).save(folder / "model")
+            crawl = walk(site, folder, DEDUP_MODEL=model, DEDUP_COLLECT=folder / "pages.db", **LEARNS)
+            asked = [path for path in dict.fromkeys(site.asked) if path in {*ITEMS, *prints}]
+        assert sorted(asked) == sorted([*ITEMS, *prints])
+        assert crawl.stats.get("dedup/request/late", 0) == n_late
+        assert {*asked[len(asked) - n_late :]} <= {*prints}
+        assert "fetched last" not in crawl.log
 
 
 KINDS = st.sampled_from([(), *((("path[0]", name),) for name in ("item", "go", "print", "list"))])
@@ -161,5 +194,9 @@ def test_query_names_are_a_kind_in_all_sections():
     orders = [f"{place}?order={way}" for place in lists for way in ("up", "down")]
     model = make_method("verified").fit([*lists, *orders[:6]], [*range(6), *(n // 2 for n in range(6))])
 
-    assert all(map(model.repeating_kind, orders[6:]))
-    assert not any(map(model.repeating_kind, [*lists, f"{lists[5]}?page=2", f"{lists[5]}?order=up&page=2"]))
+    def repeats(url: str) -> bool:
+        late = model.late_kind(url)
+        return late is not None and late.repeats
+
+    assert all(map(repeats, orders[6:]))
+    assert not any(map(repeats, [*lists, f"{lists[5]}?page=2", f"{lists[5]}?order=up&page=2"]))
