@@ -4,8 +4,8 @@ VENV   ?= .venv
 BIN     = $(VENV)/bin
 READY   = $(VENV)/.ready
 TOOLS   = $(VENV)/.tools
-# many tests wait for servers and crawls: two processes a core take two thirds of the time that one takes
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * os.cpu_count())')
+# many tests wait for servers and crawls, so two processes a core are faster than one; more than 8 would mostly take memory
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(8, 2 * os.cpu_count()))')
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test chaos compat lint docs reference release-check results bench clean

@@ -24,8 +24,8 @@ FORGOTTEN_AT_ONCE = 500
 UNTESTED = 4
 """Number of consecutive drops of a rule that may stay without a test;"""
 UNTESTED_SHARE = 0.2
-"""or this share (0-1) of the rule's kept drops, if that is more. Of its latest drops only the square root of their
-number may stay, if that is more: a change that lasts needs only one test, however late it begins."""
+"""or this share (0-1) of its kept drops, if that is more. After its latest test at most the square root of all drops
+may stay, or UNTESTED: one test finds a change that lasts, however late it begins."""
 
 
 _NO_RULE = ""  # stands for the rules of drops without any
