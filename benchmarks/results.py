@@ -139,6 +139,7 @@ PAGES: dict[str, Callable[..., None]] = {
     ),
     "seen": partial(script, "What a seen form costs", "seen.py", shown="100000 1000000 10000000 100000000"),
     "spark": partial(script, "Learning on Spark", "spark.py", shown="SITES WORK"),
+    "learn_cost": partial(script, "What learning from a crawl costs", "learn_cost.py", shown="SITES"),
     "speed": speed,
 }
 """Name -> function that writes ``benchmarks/results/NAME.md``, called with ``page=NAME.md``."""

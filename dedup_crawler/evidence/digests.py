@@ -18,7 +18,7 @@ from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.site_text import FRAME_SHARE, Words
 from dedup_crawler.labels.joins import DisjointSets
-from dedup_crawler.labels.lines import digest, lines_of, masked_clock, masked_times, n_words, without_count
+from dedup_crawler.labels.lines import digest, lines_of, masked_clock, n_words, without_count
 from dedup_crawler.labels.meters import MeterCounts, meter_shapes
 from dedup_crawler.pages.records import LabelledPage
 from dedup_crawler.urls.normal import normal_form
@@ -173,9 +173,9 @@ class PageDigests:
 
 
 def _read(hashed: int, line: str) -> _LineText:
-    masked = masked_times(masked_clock(line))
+    masked, is_timed = masked_clock(line)
     words = tuple(map(sys.intern, words_of(without_count(masked))))
-    return _LineText(hashed, words, n_words(line), masked != line and masked_times(line) != line)
+    return _LineText(hashed, words, n_words(line), is_timed)
 
 
 def titles_name_pages(n_contents: Iterable[int]) -> bool:

@@ -150,9 +150,9 @@ def compared_clusters(pages: Pages, evidence: PageEvidence | None = None) -> Clu
     *pages* gives each URL once, with its text, and is called several times. *evidence* compares these pages, if it is
     known already. Memory holds the digests of all pages, but no texts.
     """
-    clustering = cluster_pages(pages)
     if evidence is None:
         evidence = PageEvidence(PageDigests(pages()))
+    clustering = cluster_pages(pages, evidence.digests.meters)
     urls = evidence.digests.urls
     crawled = {None, *urls}
     targets = [page.redirect_to and normal_form(page.redirect_to) for page in pages()]

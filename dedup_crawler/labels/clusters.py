@@ -20,7 +20,7 @@ A page without text is joined only by redirects, or by the digest of its body if
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -65,13 +65,14 @@ EQUAL: tuple[tuple[Key, str], ...] = (
 """Keys, and the reason for a join of two pages with the same status, title and key."""
 
 
-def cluster_pages(pages: Pages) -> Clustering:
+def cluster_pages(pages: Pages, meters: Set[int] | None = None) -> Clustering:
     """Put the pages of a crawl into duplicate clusters of positions in crawl order.
 
-    *pages* gives each URL once, with its text, and is called up to three times. Simhashes and old cluster numbers are
+    *pages* gives each URL once, with its text, and is called up to three times. *meters* are the shapes of the site's
+    meter lines, if they are known already (:mod:`dedup_crawler.labels.meters`). Simhashes and old cluster numbers are
     ignored. Memory holds a signature for each page and counts of lines, but no texts.
     """
-    site = SitePages(pages)
+    site = SitePages(pages, meters)
     clustering = site.textless
     for key, reason in EQUAL:
         _join_equal(clustering, site.signatures, key, reason)
@@ -82,9 +83,9 @@ def cluster_pages(pages: Pages) -> Clustering:
     return clustering
 
 
-def cluster_labelled(pages: Sequence[LabelledPage]) -> list[int]:
-    """Cluster numbers (0, 1, ... by first appearance) of pages in crawl order, with texts; for any part of a crawl."""
-    return cluster_pages(lambda: pages).numbers()
+def cluster_labelled(pages: Sequence[LabelledPage], meters: Set[int] | None = None) -> list[int]:
+    """Cluster numbers (0, 1, ... by first appearance) of pages, as :func:`cluster_pages`; for any part of a crawl."""
+    return cluster_pages(lambda: pages, meters).numbers()
 
 
 def _join_equal(clustering: Clustering, signatures: dict[int, Signature], key: Key, reason: str) -> None:

@@ -23,7 +23,7 @@ import functools
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from urllib.parse import parse_qsl, unquote
 
 from dedup_crawler.labels.lines import digest, lines_of, masked_times
@@ -55,16 +55,19 @@ _NOT_IN_NAMES = re.compile(r"[^\w.\-]+")
 
 
 class SiteLayout:
-    """Learns the decoration of a site: call :meth:`see` with each page, then :meth:`settle`."""
+    """Learns the decoration of a site: call :meth:`see` with each page, then :meth:`settle`.
 
-    def __init__(self) -> None:
+    *meters* are the shapes of its meter lines, if they are known already.
+    """
+
+    def __init__(self, meters: Set[int] | None = None) -> None:
         self.naming_keys: frozenset[str] = frozenset()
         self._n_pages = 0  # pages with title and text: a file without a title has no layout
         self._kinds = ArgumentKinds()
         self._n_named: Counter[str] = Counter()
         self._shapes: frozenset[int] = frozenset()
-        self._meter_counts = MeterCounts()
-        self._meters: frozenset[int] = frozenset()
+        self._meter_counts = MeterCounts() if meters is None else None
+        self._meters: Set[int] = meters or frozenset()
 
     def see(self, page: LabelledPage) -> None:
         """Learn from a page."""
@@ -73,12 +76,14 @@ class SiteLayout:
         if page.title and page.main_text:
             self._n_pages += 1
             lines = lines_of(page)
-            self._meter_counts.see(page.url, page.title, lines)
+            if self._meter_counts is not None:
+                self._meter_counts.see(page.url, page.title, lines)
             self._n_named.update({key for key, value in found if not name_forms(value).isdisjoint(lines)})
 
     def settle(self, pages: Pages) -> None:
         """Decide which keys are naming keys, and which lines are decoration; reads the pages again if needed."""
-        self._meters = self._meter_counts.meters()
+        if self._meter_counts is not None:
+            self._meters = self._meter_counts.meters()
         if self._n_pages >= MIN_PAGES:
             least = NAMING_SHARE * self._n_pages
             self.naming_keys = frozenset(key for key, n in self._n_named.items() if n >= least)

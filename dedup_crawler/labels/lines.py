@@ -28,7 +28,7 @@ MAX_CHANGED_SHARE = 0.02
 MIN_FILE_BYTES = 100
 """Smallest file that is told from others by its bytes; a transparent pixel has fewer."""
 MAX_CLOCK = 200
-"""Characters of the longest line in which dates, times of day and durations are masked."""
+"""Characters of the longest line in which durations are masked."""
 MEDIA = "\u01c1"
 """First letter of the word for a picture, film or sound; hardly any language writes it."""
 WHEN = "\2"
@@ -44,8 +44,9 @@ _MONTH = (
 )
 _DAY = r"(?<!\d)\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:(?:,?\s|-)\d{4}\b)?"
+_CLOCK = r"\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?"
 _TIME = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?"
+    rf"\d(?:\d{{3}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d?(?:[-/.]\d{{1,2}}[-/.]\d{{4}}|:{_CLOCK}))"
     rf"|{_DAY}[\s-]{_MONTH}{_YEAR}|\b{_MONTH}\s{_DAY}\b{_YEAR}",
     re.IGNORECASE,
 )
@@ -63,7 +64,8 @@ Text may stand before them without a space, as in "Anna5 minutes ago": a line jo
 """
 _DURATION = re.compile(r"\b\d+(?:[.,]\d+)?\s?(?:ms|s|secs?|seconds?|milliseconds?)\b", re.IGNORECASE)
 _MAY_BE_CLOCK = re.compile(
-    r"\d(?:[-/.:]\d|\s?[ms]|(?:st|nd|rd|th)?[\s-][jfmasond])|[bceghlnprtvy]\.?\s\d", re.IGNORECASE
+    r"\d(?:[-/.:]\d|\s?[ms]|(?:st|nd|rd|th)?[\s-][jfmasond]|(?<=[bceghlnprtvy]\s\d)|(?<=[bceghlnprtvy]\.\s\d))",
+    re.IGNORECASE,
 ).search  # part of every _TIME and _DURATION
 
 
@@ -163,14 +165,17 @@ def masked_ago(line: str) -> str:
     return _AGO.sub(WHEN, line) if "ago" in line or "ust now" in line else line
 
 
-def masked_clock(line: str) -> str:
-    """The line with dates, times of day and durations masked; the same object if it has none or is too long."""
-    if len(line) > MAX_CLOCK or not _MAY_BE_CLOCK(line):
-        return line
-    masked = _DURATION.sub(WHEN, _TIME.sub(WHEN, line))
-    return line if masked == line else masked
+def masked_clock(line: str) -> tuple[str, bool]:
+    """The line with dates, times of day and durations masked; and True if it has a date or time of day.
+
+    Durations are masked in lines of up to MAX_CLOCK characters.
+    """
+    if not _MAY_BE_CLOCK(line):
+        return line, False
+    masked, n_times = _TIME.subn(WHEN, line)
+    return (masked if len(line) > MAX_CLOCK else _DURATION.sub(WHEN, masked)), n_times > 0
 
 
 def without_count(line: str) -> str:
     """The line without a number in brackets at its end: "Cloth (12)" is a choice of a list."""
-    return _COUNT.sub("", line)
+    return _COUNT.sub("", line) if line.endswith((")", "]")) else line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,8 +65,8 @@ class Signature:
 class SitePages:
     """Signatures of the pages with text, and the lines that pages of one kind share."""
 
-    def __init__(self, pages: Pages) -> None:
-        self.layout = SiteLayout()
+    def __init__(self, pages: Pages, meters: Set[int] | None = None) -> None:
+        self.layout = SiteLayout(meters)
 
         def seen() -> Iterator[LabelledPage]:
             for page in pages():

@@ -129,26 +129,29 @@ class Verified(Canonicalizer):
         self.new_words_ = NewWords.learn(self.engine_, learnt.urls)
         self._new_words_of_all = self.new_words_
         if self.candidates_:
-            self._new_words_of_all = NewWords.learn(self._engine_of_all(), learnt.urls)
+            self._new_words_of_all = NewWords.learn(learnt.engine_of_all, learnt.urls)
         self.looks_back = any(links.referrer_rules for links in self.links_.values())
         self.site_text = None
         if crawl.evidence is not None:
-            self.site_text = site_text_with_habits(self.with_candidates(), crawl.urls, crawl.evidence, learnt.linked)
-
-    def _engine_of_all(self) -> RuleEngine:
-        engine = RuleEngine([*self.engine_.rules, *self.candidates_])
-        names = [as_candidate(rule_identifier(rule)) for rule in self.candidates_]
-        engine.identifiers = [*self.engine_.identifiers, *names]
-        return engine
+            whole = self._with_candidates(learnt.engine_of_all)
+            self.site_text = site_text_with_habits(whole, crawl.urls, crawl.evidence, learnt.linked)
 
     def with_candidates(self) -> Canonicalizer:
         """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.identifiers`)."""
+        return self._with_candidates(self._engine_of_all())
+
+    def _engine_of_all(self) -> RuleEngine:
+        return RuleEngine([*self.engine_.rules, *self.candidates_])
+
+    def _with_candidates(self, engine: RuleEngine) -> Canonicalizer:
+        """A copy with an *engine* of the rules and the candidates."""
         if not self.candidates_:
             return self
         whole = copy.copy(self)
-        whole.engine_, whole.new_words_ = self._engine_of_all(), self._new_words_of_all
-        whole.candidates_, whole._told_rules = [], None
         whole._applied = {as_candidate(rule_identifier(rule)): rule for rule in self.candidates_}
+        engine.identifiers = [*self.engine_.identifiers, *whole._applied]
+        whole.engine_, whole.new_words_ = engine, self._new_words_of_all
+        whole.candidates_, whole._told_rules = [], None
         return whole
 
     def form_of(self, url: str, referrer: Referrer | None = None) -> str:

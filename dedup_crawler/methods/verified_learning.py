@@ -48,6 +48,8 @@ class Learnt:
     refused: list[tuple[AnyRule | SiteRule, str]]
     n_tried: int
     engine: RuleEngine = field(default_factory=lambda: RuleEngine([]))
+    engine_of_all: RuleEngine = field(default_factory=lambda: RuleEngine([]))
+    """Applies the candidates, too."""
     candidates: list[AnyRule] = field(default_factory=list)
     links: dict[str, HostLinks] = field(default_factory=dict)
     linked: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -90,12 +92,10 @@ def learn(training: TrainingData, risk: Risk, origin: str, proposed_by: Path | N
         its_rules, its_candidates = learn_rules(host_crawl, belief, origin, proposed.get(host, ()))
         rules += its_rules
         found.candidates += its_candidates
-        # with one host this engine is the model's: it remembers the forms of the URLs
-        found.engine = of_all = RuleEngine(its_rules, n_remembered=_N_REMEMBERED)
+        # with one host these engines are the model's: they remember the forms of the URLs
+        found.engine, found.engine_of_all = _engines(its_rules, its_candidates)
         # a URL that a candidate merges with another one is no other way to a page, either
-        if its_candidates:
-            of_all = RuleEngine([*its_rules, *its_candidates], n_remembered=_N_REMEMBERED)
-        found.links[host], back = learn_links(host_crawl, of_all, belief)
+        found.links[host], back = learn_links(host_crawl, found.engine_of_all, belief)
         found.linked |= {
             site_identifier(host, rule): [(places[page], places[place]) for page, place in pairs]
             for rule, pairs in back.items()
@@ -103,8 +103,14 @@ def learn(training: TrainingData, risk: Risk, origin: str, proposed_by: Path | N
         found.n_tried += belief.n_tried
         found.refused += belief.refused.values()
     if len(places_of) != 1:
-        found.engine = RuleEngine(rules, n_remembered=_N_REMEMBERED)
+        found.engine, found.engine_of_all = _engines(rules, found.candidates)
     return found
+
+
+def _engines(rules: Sequence[AnyRule], candidates: Sequence[AnyRule]) -> tuple[RuleEngine, RuleEngine]:
+    """An engine of the rules, and one that also applies the candidates: the same one without candidates."""
+    engine = RuleEngine(rules, n_remembered=_N_REMEMBERED)
+    return engine, RuleEngine([*rules, *candidates], n_remembered=_N_REMEMBERED) if candidates else engine
 
 
 def site_text_with_habits(

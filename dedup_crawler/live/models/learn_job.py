@@ -11,6 +11,7 @@ temporary files are removed however it ends, except after ``kill -9``.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -35,6 +36,7 @@ def main(folder: Path) -> int:
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     threading.Thread(target=_watch, args=[os.getppid()], daemon=True).start()
+    gc.disable()  # it would search millions of lines and rows for cycles, again and again; this process ends soon
     try:
         from dedup_crawler.live.models.refit import read_texts, refit
 

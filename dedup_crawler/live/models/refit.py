@@ -53,7 +53,7 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
         pages = list(islice(store.labelled_pages(), n_pages))  # pages added meanwhile have no text
         # no compared clusters: the comparer finds the other pairs while rules are learnt
         evidence = PageEvidence.of_pages(pages, store.rotating_text(), stored_links(store))
-        data = TrainingData.of_pages(pages, cluster_labelled(pages), evidence)
+        data = TrainingData.of_pages(pages, cluster_labelled(pages, evidence.digests.meters), evidence)
         done = RefitReport()
         for place, part in _parts(folder, data):
             _learn(place, part, done)

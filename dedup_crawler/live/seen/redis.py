@@ -175,9 +175,12 @@ class RedisSeenSet(SeenSet):
 
     async def clear(self) -> Cleared:
         """Forget all forms, for all crawlers; return the awaited requests and the substitutes."""
-        awaited, substitutes = await self._run("clear", *self._answered)
-        self._answered.clear()
-        self._n = 0
+        if self._news:
+            await self._beat()
+        async with self._sending:  # an earlier heartbeat may be answered later, with the old number
+            awaited, substitutes = await self._link.run(self.process, "clear", *self._answered)
+            self._answered.clear()
+            self._n = 0
         return Cleared(_as_texts(awaited), _as_texts(substitutes))
 
     def __len__(self) -> int:
