@@ -102,6 +102,7 @@ class PageDigests:
             if gone := {line for line, shape in its.items() if shape in self.meters}:
                 order = tuple(line for line in self.pages[place].order if line not in gone)
                 self.pages[place] = replace(self.pages[place], order=order, lines=frozenset(order))
+        self._n_words = {line: len(text.words) for line, text in self._lines.items()}
         self._content = _contents(self.urls, targets)
         groups = [*of_title.values()]
         titled = [places for places in groups if self.pages[places[0]].title]
@@ -140,7 +141,7 @@ class PageDigests:
 
     def n_words(self, lines: Iterable[int]) -> int:
         """Return the total number of words of some lines."""
-        return sum(len(self._lines[line].words) for line in lines)
+        return sum(map(self._n_words.__getitem__, lines))
 
     def n_written(self, line: int) -> int:
         """Return the number of words of a line as written, with its dates."""

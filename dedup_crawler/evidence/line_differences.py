@@ -16,6 +16,7 @@ MAX_SHARED = 3
 """Up to this number of lines in a pair that many pages of the site have are ignored."""
 MAX_LEFT = 60
 """A pair with more remaining lines is different."""
+_N_REMEMBERED = 100  # pages whose words are remembered
 
 Sides = list[tuple[int, int]]
 """Side (0 or 1) and hash of lines that only one of two pages has."""
@@ -28,6 +29,9 @@ class LineDifferences:
         self.digests = digests
         self.site = site
         self._values_of = functools.cache(lambda place: frozenset(url_values(digests.urls[place])))
+        self._words_on = functools.lru_cache(_N_REMEMBERED)(
+            lambda place: frozenset().union(*map(digests.words, digests.pages[digests.content(place)].lines))
+        )
 
     def only(self, here: frozenset[int], there: frozenset[int]) -> tuple[Sides, Sides]:
         """Return the lines of only one page: those that may be a difference, and a few that many pages have."""
@@ -51,12 +55,11 @@ class LineDifferences:
         )
         if not rest:
             return []
-        pages = [self.digests.pages[self.digests.content(place)] for place in (one, other)]
-        words_of = [frozenset().union(*map(self.digests.words, page.lines)) for page in pages]
         said = {VALUE}.union(*values[0], *values[1])
+        unknown = [{*words} - self.site.known - said for _, words in rest]
         return [
-            Line(side, words, is_new=bool({*words} - self.site.known - said - words_of[1 - side]))
-            for side, words in rest
+            Line(side, words, is_new=bool(new) and not new <= self._words_on((other, one)[side]))
+            for (side, words), new in zip(rest, unknown, strict=True)
         ]
 
     def is_named(self, here: frozenset[int], there: frozenset[int], one: int, other: int) -> bool:

@@ -73,7 +73,8 @@ def lines_of(page: LabelledPage) -> list[str]:
     """Lines of a page's text, with relative times masked."""
     if not page.main_text:
         return []
-    return list(map(masked_ago, page.main_text.split("\n")))
+    lines = page.main_text.split("\n")
+    return list(map(masked_ago, lines)) if _may_say_when(page.main_text) else lines
 
 
 def file_digest(body: bytes) -> str | None:
@@ -162,7 +163,11 @@ def times_of(text: str) -> list[str]:
 
 def masked_ago(line: str) -> str:
     """The line with relative times ("5 minutes ago", "Just now") masked."""
-    return _AGO.sub(WHEN, line) if "ago" in line or "ust now" in line else line
+    return _AGO.sub(WHEN, line) if _may_say_when(line) else line
+
+
+def _may_say_when(text: str) -> bool:
+    return "ago" in text or "ust now" in text
 
 
 def masked_clock(line: str) -> tuple[str, bool]:

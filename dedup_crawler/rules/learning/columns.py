@@ -59,7 +59,7 @@ class UrlColumns:
     """Distinct maps of the URLs of one host, one a row, in crawl order. Rules change rows; equal rows are merged.
 
     ``clusters[i]`` is the page that ``urls[i]`` shows; :data:`UNKNOWN` if it is not known. *evidence* compares the
-    pages; without it, different clusters are different pages.
+    pages; without it, different clusters are different pages. *alike* are its joined clusters, if they are known.
     """
 
     def __init__(
@@ -68,7 +68,10 @@ class UrlColumns:
         urls: Sequence[str],
         clusters: Sequence[int],
         evidence: PairJudge | None = None,
+        alike: Sequence[int] | None = None,
     ) -> None:
+        if alike is None:
+            alike = evidence.alike(clusters) if evidence is not None else clusters
         self.host = host
         self.evidence = evidence
         self.columns: dict[str, Column] = {}
@@ -87,7 +90,7 @@ class UrlColumns:
         for row, values in enumerate(self._maps):
             self._write(row, values)
         self.clusters: Integers = np.array(clusters, np.int64)  # (rows,)
-        self.alike: Integers = np.array(evidence.alike(clusters) if evidence is not None else clusters, np.int64)
+        self.alike: Integers = np.array(alike, np.int64)
         """Clusters joined with others whose pages are probably the same, (rows,). Only proposals use them."""
         self.alike[self.clusters == UNKNOWN] = UNKNOWN
         has_own_page = map(evidence.has_own_page, range(len(urls))) if evidence is not None else [True] * len(urls)

@@ -82,6 +82,7 @@ class ContextSearch:
             if touched is not None and key not in touched
         }
         self._values = {key: columns.columns[key].values for key in self._items}
+        self._is_told_by = functools.cache(self._tells_excerpts)
         self.found: list[Context] = []
         self.candidates: list[Context] = []
         """Found contexts without the restriction to few values: nobody knows if other values matter."""
@@ -161,16 +162,18 @@ class ContextSearch:
         if in other sections some are short and some are long. A section whose program ignores the limit is another
         case: in the others it nearly always matters.
         """
-        keys = [condition.key for condition in conditions if condition.key]
-        if not keys or self._trials.is_right.all() or not self._shows_excerpts:
-            return True
-        met = np.unique(np.stack([self._items[key] for key in keys]), axis=1, return_inverse=True)[1]  # (trials,)
-        evidence = self._trials.evidence(np.isin(met, met[~self._trials.is_right]))
-        n_right = evidence.n_groups - evidence.n_wrong
-        if n_right < MIN_MIXED or evidence.n_wrong >= EXPLAINED * evidence.n_groups:
+        keys = tuple([condition.key for condition in conditions if condition.key])
+        if not keys or self._trials.is_right.all() or not self._shows_excerpts or self._is_told_by(keys):
             return True
         self._belief.excerpts.update(self._dropped)
         return False
+
+    def _tells_excerpts(self, keys: tuple[str, ...]) -> bool:
+        """Return True unless many groups are right although others with the same values of *keys* are wrong."""
+        met = np.unique(np.stack([self._items[key] for key in keys]), axis=1, return_inverse=True)[1]  # (trials,)
+        evidence = self._trials.evidence(np.isin(met, met[~self._trials.is_right]))
+        n_right = evidence.n_groups - evidence.n_wrong
+        return n_right < MIN_MIXED or evidence.n_wrong >= EXPLAINED * evidence.n_groups
 
     @functools.cached_property
     def _shows_excerpts(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.rule import AnyRule
@@ -62,6 +63,11 @@ class HostCrawl:
     read: Callable[[str], str] = normal_form
     """Writes the URL of a link as *urls* are written."""
 
+    @cached_property
+    def alike(self) -> Sequence[int]:
+        """Page of each URL; pages that are probably the same have one number."""
+        return self.evidence.alike(self.pages) if self.evidence is not None else self.pages
+
 
 def learn_rules(
     crawl: HostCrawl, belief: Belief, origin: str, proposed: Sequence[AnyRule] = ()
@@ -70,7 +76,7 @@ def learn_rules(
 
     The proposals of the miners and the *proposed* rules come last, for the duplicates that are left.
     """
-    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.evidence)
+    columns = UrlColumns(crawl.host, crawl.urls, crawl.pages, crawl.evidence, crawl.alike)
     learner = RuleLearner(columns, belief, origin)
     learner.learn()
     found = learner.learn_proposed([*proposals(columns), *proposed])
@@ -162,8 +168,7 @@ def _linked(
 
 def _repeating(crawl: HostCrawl, shapes: Sequence[Shape]) -> frozenset[Shape]:
     """Kinds of URLs that mostly repeat pages; pages that are probably the same count as one."""
-    alike = crawl.evidence.alike(crawl.pages) if crawl.evidence is not None else crawl.pages
-    pages = [UNKNOWN if page == UNKNOWN else number for page, number in zip(crawl.pages, alike, strict=True)]
+    pages = [UNKNOWN if page == UNKNOWN else number for page, number in zip(crawl.pages, crawl.alike, strict=True)]
     leads_on = [target is not None for target in crawl.targets]
     of_query = list(map(query_shape, crawl.urls))
     return repeating_kinds(shapes, pages, leads_on) | repeating_kinds(of_query, pages, leads_on)
