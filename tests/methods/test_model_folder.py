@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,19 @@ def test_files_that_exhaust_the_stack_are_one_line(saved: Path) -> None:
             assert "\n" not in str(refused.value)
             (saved / name).write_bytes(whole)
     write_manifest(saved, manifest)
+
+
+@pytest.mark.parametrize("saved", ["verified"], indirect=True)
+def test_a_pipe_is_no_file_of_a_model(saved: Path) -> None:
+    """An archive may hold named pipes. Reading one would never end."""
+    for name in ("model.json", "rules.json"):
+        whole = (saved / name).read_bytes()
+        (saved / name).unlink()
+        os.mkfifo(saved / name)
+        with pytest.raises(ModelError, match=name):
+            load_model(saved)
+        (saved / name).unlink()
+        (saved / name).write_bytes(whole)
 
 
 @pytest.mark.parametrize("saved", ["siamese"], indirect=True)

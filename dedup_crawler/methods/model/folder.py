@@ -141,7 +141,7 @@ def read_model(folder: Path) -> tuple[dict[str, Any], ModelFiles]:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / DESCRIPTION
     try:
-        manifest = read_json(path.read_bytes(), str(path)).raw
+        manifest = read_json(_bytes_of(path), str(path)).raw
     except OSError as error:
         raise BadInputError(f"{path} cannot be read ({type(error).__name__}).") from error
     if not isinstance(manifest, dict) or type(manifest.get("format")) is not int:
@@ -175,12 +175,19 @@ def _verified(folder: Path, name: str, digest: str) -> bytes:
     if Path(name).name != name or not name.isprintable():
         raise BadInputError(f"{folder / DESCRIPTION} names a file outside its folder: {name!r}.")
     try:
-        data = (folder / name).read_bytes()
+        data = _bytes_of(folder / name)
     except OSError as error:
         raise BadInputError(f"{folder} lacks {name}.") from error
     if _sha256(data) != digest:
         raise BadInputError(f"{folder / name} was altered: its digest does not match.")
     return data
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Read a file; OSError also for anything else: reading a pipe, which an archive may hold, would never end."""
+    if not path.is_file():
+        raise FileNotFoundError
+    return path.read_bytes()
 
 
 def _replace(folder: Path, new: Path) -> None:
