@@ -96,16 +96,33 @@ class RuleLearner:
         return self._known_trials[identity]
 
     def _test(self, hypothesis: Hypothesis, trials: Trials, depth: int) -> None:
+        """Learn the contexts in which a hypothesis holds.
+
+        Of those about a few values only one at a time: each may be right, and two of them together give one form to two
+        different pages. So the next one is judged on URLs that the one before has changed.
+        """
         self.belief.n_tried += 1
-        search = ContextSearch(trials, self.columns, hypothesis, self.belief)
-        rules = [self._learnt(hypothesis, context, trials) for context in search.search(depth)]
-        candidates = [self._learnt(hypothesis, context, trials) for context in search.candidates]
-        self._candidates |= {rule.identity(): rule for rule in candidates}
-        for rule in rules:
-            self.columns.apply(rule)
-        if rules:
-            self.belief.note_believed(hypothesis.rule.identity())
+        n_before = len(self.rules)
+        is_whole = False
+        while not is_whole:
+            search = ContextSearch(trials, self.columns, hypothesis, self.belief)
+            contexts = search.search(depth)
+            valued = [context for context in contexts if context.gone_values is not None]
+            is_whole = len(valued) < 2
+            taken = contexts if is_whole else [context for context in contexts if context not in valued[1:]]
+            rules = [self._learnt(hypothesis, context, trials) for context in taken]
+            candidates = [self._learnt(hypothesis, context, trials) for context in search.candidates]
+            self._candidates |= {rule.identity(): rule for rule in candidates}
+            n_rows = len(self.columns)
+            for rule in rules:
+                self.columns.apply(rule)
             self.rules += rules
+            if len(self.columns) == n_rows:  # they merge nothing that another search would see
+                break
+            if not is_whole:
+                trials = trials_of(hypothesis, self.columns)
+        if len(self.rules) > n_before:
+            self.belief.note_believed(hypothesis.rule.identity())
             self._asked = None
             self._known_trials.clear()
         else:

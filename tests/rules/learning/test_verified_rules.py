@@ -5,8 +5,12 @@ import random
 
 import pytest
 
+from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.matchers import Literal
-from planted_visits import forms_after, rules_of, shuffled
+from dedup_crawler.rules.learning.belief import RISKS, Belief
+from dedup_crawler.rules.learning.columns import UrlColumns
+from dedup_crawler.rules.learning.verified_rules import RuleLearner
+from planted_visits import HOST, forms_after, numbered, rules_of, shuffled
 
 
 def ids(n, seed=0):
@@ -334,3 +338,49 @@ def test_a_rule_counts_what_it_was_tested_on():
     assert rule.context["query[page]"] == Literal("1")
     assert (rule.statistics.n_urls, rule.statistics.evidence.n_groups, rule.statistics.evidence.n_wrong) == (50, 50, 0)
     assert rule.origin == "verified"
+
+
+class PartlySilent:
+    """Judges pages by their numbers, as evidence does; lists in the order of their ids are too short to be compared."""
+
+    def __init__(self, visits):
+        self._visits = visits
+
+    def alike(self, clusters):
+        """Join none."""
+        return clusters
+
+    def has_own_page(self, place):
+        """All URLs show pages."""
+        return True
+
+    def is_excerpt(self, one, other):
+        """No page is part of another."""
+        return False
+
+    def judge(self, pairs, groups):
+        """Say nothing about short lists."""
+        return [self._verdict(self._visits[one], self._visits[other]) for one, other in pairs]
+
+    def _verdict(self, one, other):
+        is_short = any("max=3" in path and "order=id" in path for _, path in (one, other))
+        return -1 if is_short else int(one[0] == other[0])
+
+
+def test_values_that_are_right_each_and_wrong_together_are_not_both_dropped():
+    """
+    Whole lists are the same in the order of owners and of summaries. Those of at most three entries are not; but no
+    trial compares these two orders, because the first one, by id, says nothing about either.
+    """
+    whole = [(n, f"/query?list={n}{order}") for n in range(30) for order in ("", "&order=owner", "&order=summary")]
+    others = [((n, "id"), f"/query?list={n}&order=id") for n in range(30)]
+    short = [((n, o), f"/query?list={n}&max=3&order={o}") for n in range(40, 46) for o in ("id", "owner", "summary")]
+    visits = [*whole, *others, *short]
+    columns = UrlColumns(HOST, *numbered(visits), PartlySilent(visits))
+    engine = RuleEngine(RuleLearner(columns, Belief(RISKS["balanced"]), "test").learn())
+
+    def form(path):
+        return engine.form(f"http://{HOST}{path}")
+
+    assert form("/query?list=5&order=owner") == form("/query?list=5")
+    assert form("/query?list=40&max=3&order=owner") != form("/query?list=40&max=3&order=summary")
