@@ -103,13 +103,11 @@ class RuleLearner:
         """
         self.belief.n_tried += 1
         n_before = len(self.rules)
-        is_whole = False
-        while not is_whole:
+        while True:
             search = ContextSearch(trials, self.columns, hypothesis, self.belief)
             contexts = search.search(depth)
             valued = [context for context in contexts if context.gone_values is not None]
-            is_whole = len(valued) < 2
-            taken = contexts if is_whole else [context for context in contexts if context not in valued[1:]]
+            taken = [context for context in contexts if context.gone_values is None or context is valued[0]]
             rules = [self._learnt(hypothesis, context, trials) for context in taken]
             candidates = [self._learnt(hypothesis, context, trials) for context in search.candidates]
             self._candidates |= {rule.identity(): rule for rule in candidates}
@@ -117,10 +115,9 @@ class RuleLearner:
             for rule in rules:
                 self.columns.apply(rule)
             self.rules += rules
-            if len(self.columns) == n_rows:  # they merge nothing that another search would see
+            if len(valued) < 2 or len(self.columns) == n_rows:  # nothing merged: another search finds the same
                 break
-            if not is_whole:
-                trials = trials_of(hypothesis, self.columns)
+            trials = trials_of(hypothesis, self.columns)
         if len(self.rules) > n_before:
             self.belief.note_believed(hypothesis.rule.identity())
             self._asked = None
