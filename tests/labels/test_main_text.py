@@ -42,6 +42,23 @@ if __name__ == "__main__":
         if reason is not None:
             print(text.url, reason)
 """
+MASK_TELLER = """
+import signal
+from dedup_crawler.labels import main_text
+from dedup_crawler.labels.html import HtmlText
+from dedup_crawler.pages.records import Page
+
+def read_html(html, url):
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return HtmlText(str(signal.SIGINT in mask), None, "", False)
+
+main_text.read_html = read_html
+
+if __name__ == "__main__":
+    with main_text.TextReader(1) as reader:
+        (text, _), = reader.read([Page("http://site.example/", content=b"<html>")])
+    print(text.title)
+"""
 UNGUARDED = """
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.main_text import TextReader
@@ -178,14 +195,7 @@ def test_ctrl_c_cannot_hit_a_worker_that_starts(tmp_path: Path) -> None:
     print a traceback.
     """
     script = tmp_path / "mask.py"
-    script.write_text(
-        "import signal\n"
-        "from dedup_crawler.pages.workers import Workers\n"
-        "if __name__ == '__main__':\n"
-        "    with Workers(1, 60, modules=[]) as workers:\n"
-        "        mask = workers.result_of(workers.call(signal.pthread_sigmask, signal.SIG_BLOCK, ()))\n"
-        "    print(signal.SIGINT in mask)\n"
-    )
+    script.write_text(MASK_TELLER)
     done = python(script)
 
     assert done.stdout == "True\n", done.stderr
