@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import sqlite3
@@ -195,7 +196,8 @@ def test_clusters_and_scores_replace_the_old_ones(db: Path):
         with pytest.raises(ZeroDivisionError):
             store.write_scores((a, b, 1 / n) for n in (1, 0))
         assert [page.cluster for page in store.labelled_pages()] == [0, None, 5]
-        assert list(store.scores()) == [(a, b, 1.0), (b, c, 0.25)]
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        assert list(connection.execute("SELECT url1, url2, score FROM scores")) == [(a, b, 1.0), (b, c, 0.25)]
 
 
 def test_writers_in_any_order_neither_fail_nor_wait_for_each_other_for_ever(location: str):
