@@ -98,7 +98,8 @@ class ContentSpider(Spider):
         # the collector and the filter read it from here; "cmdline" because -a db=... must win over -s DEDUP_COLLECT=...
         crawler.settings.set("DEDUP_COLLECT", spider.db, priority="cmdline")
         _forget_queue(crawler)
-        _shorten_robots_errors()
+        # a robots.txt that cannot be fetched is said in one line
+        logging.getLogger("scrapy.downloadermiddlewares.robotstxt").addFilter(_without_traceback)
         crawler.signals.connect(spider._opened, signal=signals.spider_opened)
         return spider
 
@@ -227,11 +228,6 @@ def _forget_queue(crawler: Crawler) -> None:
     if (folder := job_dir(crawler.settings)) is not None:
         shutil.rmtree(Path(folder, "requests.queue"), ignore_errors=True)
         Path(folder, "requests.seen").unlink(missing_ok=True)
-
-
-def _shorten_robots_errors() -> None:
-    """Let Scrapy say in one line, without a traceback, that robots.txt could not be fetched."""
-    logging.getLogger("scrapy.downloadermiddlewares.robotstxt").addFilter(_without_traceback)
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
