@@ -173,7 +173,7 @@ def test_fields_may_have_other_names(tmp_path, kind):
     Pages with quotes, commas and line ends come back unchanged.
     """
     items = [{"link": item["url"], "Source": item["body"], "status": "sold"} for item in ITEMS]
-    content = scrapy_feed(kind, items, 0 if kind == "json" else None)
+    content = scrapy_feed(kind, items, 0)
     given = {"url": "link", "content": "Source", "status": ""}
     with pytest.raises(BadInputError, match=r"no field 'uri'; known: url, .* Did you mean 'url'\?"):
         imported(tmp_path, content, fields={"uri": "link"})
@@ -240,7 +240,7 @@ def test_damage_is_told_and_the_rest_is_read(tmp_path):
 @pytest.mark.parametrize("kind", ["json", "jsonl", "csv"])
 def test_a_packed_file_that_was_cut(tmp_path, kind):
     """Half of a gzip file: half of its pages, and a line that says so."""
-    packed = gzip.compress(scrapy_feed(kind, ITEMS, 0 if kind == "json" else None), mtime=0)
+    packed = gzip.compress(scrapy_feed(kind, ITEMS, 0), mtime=0)
     report, pages = imported(tmp_path, packed[: len(packed) // 2])
     assert 10 < len(pages) < len(ITEMS)
     assert [page.url for page in pages] == CRAWL.urls[: len(pages)]
