@@ -189,7 +189,10 @@ class ContentSpider(Spider):
     def _opened(self) -> None:
         try:
             with PageStore(self.db, create=False) as store:
-                self._remember(store.urls())
+                for url in store.urls():
+                    if site_of(url) == self.site:
+                        self._stored.add(self.crawler.request_fingerprinter.fingerprint(Request(url)))
+                        self.n_pages += 1
         except StoreError:
             return  # the collector could not open it either, and has said so
         self._n_pages_told = self.n_pages
@@ -197,12 +200,6 @@ class ContentSpider(Spider):
             self.logger.info("Going on: %s holds %d pages of this site.", self.db, self.n_pages)
         self._progress = create_looping_call(self._tell_progress)
         self._progress.start(_PROGRESS_S, now=False)
-
-    def _remember(self, urls: Iterator[str]) -> None:
-        for url in urls:
-            if site_of(url) == self.site:
-                self._stored.add(self.crawler.request_fingerprinter.fingerprint(Request(url)))
-                self.n_pages += 1
 
     def _tell_progress(self) -> None:
         scheduler = scheduler_of(self.crawler)
