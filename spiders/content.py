@@ -98,7 +98,8 @@ class ContentSpider(Spider):
         # the collector and the filter read it from here; "cmdline" because -a db=... must win over -s DEDUP_COLLECT=...
         crawler.settings.set("DEDUP_COLLECT", spider.db, priority="cmdline")
         _forget_queue(crawler)
-        _shorten_robots_errors()
+        # a robots.txt that cannot be fetched is said in one line
+        logging.getLogger("scrapy.downloadermiddlewares.robotstxt").addFilter(_without_traceback)
         crawler.signals.connect(spider._opened, signal=signals.spider_opened)
         return spider
 
@@ -188,7 +189,10 @@ class ContentSpider(Spider):
     def _opened(self) -> None:
         try:
             with PageStore(self.db, create=False) as store:
-                self._remember(store.urls())
+                for url in store.urls():
+                    if site_of(url) == self.site:
+                        self._stored.add(self.crawler.request_fingerprinter.fingerprint(Request(url)))
+                        self.n_pages += 1
         except StoreError:
             return  # the collector could not open it either, and has said so
         self._n_pages_told = self.n_pages
@@ -196,12 +200,6 @@ class ContentSpider(Spider):
             self.logger.info("Going on: %s holds %d pages of this site.", self.db, self.n_pages)
         self._progress = create_looping_call(self._tell_progress)
         self._progress.start(_PROGRESS_S, now=False)
-
-    def _remember(self, urls: Iterator[str]) -> None:
-        for url in urls:
-            if site_of(url) == self.site:
-                self._stored.add(self.crawler.request_fingerprinter.fingerprint(Request(url)))
-                self.n_pages += 1
 
     def _tell_progress(self) -> None:
         scheduler = scheduler_of(self.crawler)
@@ -227,11 +225,6 @@ def _forget_queue(crawler: Crawler) -> None:
     if (folder := job_dir(crawler.settings)) is not None:
         shutil.rmtree(Path(folder, "requests.queue"), ignore_errors=True)
         Path(folder, "requests.seen").unlink(missing_ok=True)
-
-
-def _shorten_robots_errors() -> None:
-    """Let Scrapy say in one line, without a traceback, that robots.txt could not be fetched."""
-    logging.getLogger("scrapy.downloadermiddlewares.robotstxt").addFilter(_without_traceback)
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:

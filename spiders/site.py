@@ -33,7 +33,6 @@ def start_url(url: str | None) -> str:
     """
     if not url:
         raise BadInputError(f"no url was given: {_EXAMPLE}")
-    problem = None
     if any(character.isspace() for character in url):
         problem = "holds white space; write it as %20"
     elif not url.lower().startswith(("http://", "https://")):

@@ -138,10 +138,10 @@ def label(
             labeller=labeller,
             progress=lambda step, done: advance(step, done, len(store)),
         )
-        quality = None
+        measured = {}
         if known is not None:
             found_clusters = {page.url: page.cluster for page in store.labelled_pages() if page.cluster is not None}
-            quality = label_quality(found_clusters, known)
+            measured = asdict(label_quality(found_clusters, known))
     for url, reason in report.skipped:
         warn(f"{url}: {reason}; counted as a page without text")
     found = {
@@ -154,7 +154,6 @@ def label(
         "sort_orders": {"decided_by": "content", "joined": report.n_reordered},
         "sinks": [asdict(sink) for sink in report.sinks],
     }
-    measured = {} if quality is None else asdict(quality)
     if as_json:
         print_json(**found, **({"quality": measured} if measured else {}))
         return

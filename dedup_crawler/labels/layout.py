@@ -208,7 +208,7 @@ class ArgumentKinds:
     """Learns which keys are choices, from the URLs of a crawl."""
 
     def __init__(self) -> None:
-        self._n_pages: defaultdict[str, int] = defaultdict(int)
+        self._n_pages: Counter[str] = Counter()
         self._values: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, found: Sequence[Argument]) -> None:
@@ -220,10 +220,8 @@ class ArgumentKinds:
 
     def is_choice(self, key: str) -> bool:
         """Return True if *key* has few values, each on many pages."""
-        n_values = len(self._values.get(key, ()))
-        if n_values > MAX_CHOICES:
-            return False
-        return n_values <= max(_FEW_VALUES, self._n_pages.get(key, 0) / MIN_REPEATS)
+        most = min(MAX_CHOICES, max(_FEW_VALUES, self._n_pages[key] / MIN_REPEATS))
+        return len(self._values.get(key, ())) <= most
 
     def is_open(self, key: str) -> bool:
         """Return True if *key* has so many values that it cannot be a choice."""

@@ -74,7 +74,13 @@ def lines_of(page: LabelledPage) -> list[str]:
     if not page.main_text:
         return []
     lines = page.main_text.split("\n")
-    return list(map(masked_ago, lines)) if _may_say_when(page.main_text) else lines
+    if not _may_say_when(page.main_text):
+        return lines
+    return [_AGO.sub(WHEN, line) if _may_say_when(line) else line for line in lines]
+
+
+def _may_say_when(text: str) -> bool:
+    return "ago" in text or "ust now" in text
 
 
 def file_digest(body: bytes) -> str | None:
@@ -159,15 +165,6 @@ def masked_times(line: str) -> str:
 def times_of(text: str) -> list[str]:
     """Dates and times of day in a text."""
     return _TIME.findall(text)
-
-
-def masked_ago(line: str) -> str:
-    """The line with relative times ("5 minutes ago", "Just now") masked."""
-    return _AGO.sub(WHEN, line) if _may_say_when(line) else line
-
-
-def _may_say_when(text: str) -> bool:
-    return "ago" in text or "ust now" in text
 
 
 def masked_clock(line: str) -> tuple[str, bool]:

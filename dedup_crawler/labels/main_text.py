@@ -6,25 +6,30 @@ Redirects, bodies that are neither HTML nor text (images, archives), and pages o
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import multiprocessing
 import os
+import signal
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
-from contextlib import suppress
+from concurrent.futures import Future, TimeoutError
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 import lxml.etree
 import lxml.html
+from pebble import ProcessExpired, ProcessPool
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.labels.html import read_html
 from dedup_crawler.labels.lines import content_kind, decode, file_digest
 from dedup_crawler.labels.published import fingerprint, simhash_package
 from dedup_crawler.pages.records import Page, PageText
-from dedup_crawler.pages.workers import WorkerDiedError, Workers
 from dedup_crawler.urls.page_links import MAX_BYTES as MAX_LINKED_BYTES
 
 if TYPE_CHECKING:
@@ -37,16 +42,18 @@ MAX_SECONDS = 30.0
 
 _PAGES_PER_WORKER = 64
 """Pages in flight for each worker, so that a slow page does not leave other workers without work."""
+_MAX_FOLDER = 50  # characters of the folder for temporary files: the address of the server in it has at most 107
 
 Outcome = tuple[PageText, str | None]
 """Text of a page, and the reason why it could not be read, or None."""
 
 
 class TextReader:
-    """Reads the texts of pages in worker processes; a context manager.
+    """Reads the texts of pages in worker processes, because a page may hang the parser; a context manager.
 
-    If a page crashes its worker or takes more than :data:`MAX_SECONDS`, only its own text is lost. A script needs the
-    usual ``if __name__ == "__main__":``.
+    If a page crashes its worker or takes more than :data:`MAX_SECONDS`, only its own text is lost. The parent, which
+    may have threads, is never forked. Where the system can, workers are forks of a server that has imported this
+    module; elsewhere each is spawned, and imports it itself. A script needs the usual ``if __name__ == "__main__":``.
 
     *n_workers* is the number of processes, by default one for each core.
 
@@ -59,13 +66,19 @@ class TextReader:
         if self._n_workers < 1:
             raise BadInputError(f"n_workers = {n_workers}: give 1 or more")
         simhash_package()  # fail here, not in a worker
-        self._workers = Workers(self._n_workers, MAX_SECONDS, modules=[__name__])
+        has_server = "forkserver" in multiprocessing.get_all_start_methods()
+        is_short = len(tempfile.gettempdir()) <= _MAX_FOLDER
+        self._context = multiprocessing.get_context("forkserver" if has_server and is_short else "spawn")
+        self._context.set_forkserver_preload([__name__])
+        self._pool = self._started()
+        self._has_worked = False
 
     def __enter__(self) -> TextReader:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._workers.__exit__(*exception)
+        self._pool.stop()  # type: ignore[no-untyped-call]
+        self._pool.join()
 
     def read(self, pages: Iterable[Page]) -> Iterator[Outcome]:
         """Text of each page, in order; reads further pages only as texts are taken."""
@@ -74,18 +87,51 @@ class TextReader:
         while True:
             for page in itertools.islice(upcoming, self._n_workers * _PAGES_PER_WORKER - len(waiting)):
                 # nothing is read of a redirect: on the way to a worker it would cost more than many a page
-                text = None if _is_redirect(page) else self._workers.call(clean_page, page)
-                waiting.append((page, text))
+                waiting.append((page, None if _is_redirect(page) else self._begun(page)))
             if not waiting:
                 return
-            page, text = waiting.popleft()
-            if text is None:
-                yield _no_text(page), None
-                continue
+            page, call = waiting.popleft()
+            yield (_no_text(page), None) if call is None else self._outcome(page, call)
+
+    def _started(self) -> ProcessPool:
+        return ProcessPool(self._n_workers, context=self._context)
+
+    def _begun(self, page: Page) -> Future[Outcome]:
+        """Have a worker read a page."""
+        with _interrupts_held_back():
             try:
-                yield self._workers.result_of(text)
-            except WorkerDiedError:
-                yield _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
+                return self._pool.schedule(clean_page, (page,), timeout=MAX_SECONDS)
+            except RuntimeError:  # all idle processes died
+                self._pool = self._started()
+                return self._pool.schedule(clean_page, (page,), timeout=MAX_SECONDS)
+
+    def _outcome(self, page: Page, call: Future[Outcome]) -> Outcome:
+        """Wait for what a worker reads of a page."""
+        try:
+            outcome = call.result()
+        except (TimeoutError, ProcessExpired, BrokenProcessPool) as error:
+            if isinstance(error, BrokenProcessPool) and not self._has_worked:
+                raise BadInputError(
+                    "worker processes cannot be started: put the code of your script under if __name__ == "
+                    "'__main__':, because each process imports the script"
+                ) from None
+            return _no_text(page), f"it killed its worker process or took it more than {MAX_SECONDS:g} s"
+        self._has_worked = True
+        return outcome
+
+
+@contextlib.contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Block Ctrl-C while workers start: they inherit the signal mask, so Ctrl-C cannot hit them during imports."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # it unblocks Ctrl-C when it starts, which would be just before the first worker
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def clean_page(page: Page, *, with_fingerprint: bool = True) -> Outcome:
@@ -140,7 +186,7 @@ def links_of(page: Page) -> Iterator[str]:
     hrefs = (each.get("href") for each in tree.iter("a", "area"))
     found: dict[str, None] = {}
     for href in dict.fromkeys(href.strip() for href in hrefs if href):
-        with suppress(ValueError):  # such as an unclosed bracket in the host
+        with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
             found[urljoin(urljoin(page.url, base), href).partition("#")[0]] = None
     yield from found
 

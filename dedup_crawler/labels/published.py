@@ -104,8 +104,8 @@ def count_pages(pages: Iterable[LabelledPage]) -> CountedPages:
     return CountedPages(list(position), np.array(texts, np.int64), rows, [each for each in groups if len(each) > 1])
 
 
-def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Score]:
-    """Score the pairs in the group of each referrer: the duplicates, and a sample (by *seed*) of the other pairs.
+def score_pairs(pages: Iterable[LabelledPage]) -> Iterator[Score]:
+    """Score the pairs in the group of each referrer: the duplicates, and a sample of the other pairs.
 
     Yields (url1, url2, score): *url1* was crawled before *url2*, and the score is 0-1. A page is paired with the first
     50 of its duplicates (score 0.99 or more) that were crawled before it. Any other pair is drawn with the probability
@@ -115,7 +115,7 @@ def score_pairs(pages: Iterable[LabelledPage], *, seed: int = 0) -> Iterator[Sco
     Memory holds URLs, links and 8 bytes for each different word of each different text. MissingExtraError if
     scikit-learn is not installed.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)  # the same pages have the same scores
     counted = count_pages(pages)
     for group in counted.groups:
         for start in range(0, len(group), PART_PAGES):

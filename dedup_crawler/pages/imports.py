@@ -190,7 +190,7 @@ def kind_of_file(path: Path, names: Names, host: str | None) -> Kind:
         if host is None and any(access.url.startswith("/") for access in accesses):
             raise BadInputError(f"{path} is an access log that names paths only: say of which site with --host.")
         return Kind.ACCESS_LOG
-    if lines and columns_of(lines[0], names) is not None:
+    if columns_of(lines[0], names) is not None:
         return Kind.TABLE
     ending = _ENDING.fullmatch("".join(path.suffixes[-2:])) or _ENDING.fullmatch(path.suffix)
     if ending is None:

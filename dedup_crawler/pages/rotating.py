@@ -75,7 +75,7 @@ class RotatingText:
         return cls(frozenset(found))
 
     def __or__(self, other: RotatingText) -> RotatingText:
-        return RotatingText(self.places | other.places) if other.places else self
+        return RotatingText(self.places | other.places)
 
     def without(self, page: LabelledPage) -> LabelledPage:
         """Return a page without its rotating text."""

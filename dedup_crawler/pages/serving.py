@@ -18,7 +18,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -87,17 +87,14 @@ class RecordedSite:
         self._cleanup.close()
 
 
-class _Server(ThreadingHTTPServer):
-    """A server with one thread for each connection."""
+class _Server(socketserver.ThreadingTCPServer):
+    """A server with one thread for each connection; HTTPServer would ask the name service for our name."""
 
+    allow_reuse_address = True
+    daemon_threads = True
     request_queue_size = 128
     store: PageStore
     urls: ServedUrls
-
-    def server_bind(self) -> None:
-        # HTTPServer.server_bind would ask the name service for our name
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = _LOOPBACK, self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that close their connection; show the traceback of other errors."""

@@ -275,11 +275,6 @@ class PageStore:
                 rows = [{"url1": storable(url1), "url2": storable(url2), "score": score} for url1, url2, score in chunk]
                 connection.execute(insert(ScoreRow), rows)
 
-    def scores(self) -> Iterator[tuple[str, str, float]]:
-        """All scores in the order in which they were written."""
-        query = select(ScoreRow.id, ScoreRow.url1, ScoreRow.url2, ScoreRow.score)
-        return ((row.url1, row.url2, row.score) for row in self._rows(query, ScoreRow.id, _CHUNK_ROWS))
-
     # Imports
 
     def import_position(self, source: str) -> int:

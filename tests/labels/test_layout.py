@@ -44,14 +44,6 @@ def test_a_name_that_stands_twice_is_decoration_once() -> None:
     assert content(layout, tree) == ["about", "start", "other"]
 
 
-def test_few_pages_have_no_layout() -> None:
-    """Below 50 pages nothing is called decoration."""
-    pages = wiki(9)
-    layout = learnt(pages)
-
-    assert content(layout, pages[0]) == lines_of(pages[0])
-
-
 def test_masks_whole_words_only() -> None:
     """A page called "start" does not make "restart" decoration, nor is its title masked."""
     pages = [*wiki(), page("wiki?id=start", "restart\nstart", title="How to restart [Wiki]")]

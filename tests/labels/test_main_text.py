@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dedup_crawler.errors import BadInputError
-from dedup_crawler.labels.main_text import MAX_BYTES, Outcome, TextReader, clean_page
+from dedup_crawler.labels.main_text import MAX_BYTES, TextReader, clean_page
 from dedup_crawler.pages.records import Page
 from python_process import python
 
@@ -41,6 +41,23 @@ if __name__ == "__main__":
     for text, reason in read:
         if reason is not None:
             print(text.url, reason)
+"""
+MASK_TELLER = """
+import signal
+from dedup_crawler.labels import main_text
+from dedup_crawler.labels.html import HtmlText
+from dedup_crawler.pages.records import Page
+
+def read_html(html, url):
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return HtmlText(str(signal.SIGINT in mask), None, "", False)
+
+main_text.read_html = read_html
+
+if __name__ == "__main__":
+    with main_text.TextReader(1) as reader:
+        (text, _), = reader.read([Page("http://site.example/", content=b"<html>")])
+    print(text.title)
 """
 UNGUARDED = """
 from dedup_crawler.errors import BadInputError
@@ -178,14 +195,7 @@ def test_ctrl_c_cannot_hit_a_worker_that_starts(tmp_path: Path) -> None:
     print a traceback.
     """
     script = tmp_path / "mask.py"
-    script.write_text(
-        "import signal\n"
-        "from dedup_crawler.pages.workers import Workers\n"
-        "if __name__ == '__main__':\n"
-        "    with Workers(1, 60, modules=[]) as workers:\n"
-        "        mask = workers.result_of(workers.call(signal.pthread_sigmask, signal.SIG_BLOCK, ()))\n"
-        "    print(signal.SIGINT in mask)\n"
-    )
+    script.write_text(MASK_TELLER)
     done = python(script)
 
     assert done.stdout == "True\n", done.stderr
@@ -196,11 +206,6 @@ def pages(n: int) -> Iterator[Page]:
         yield Page(f"http://site.example/{number}", content_type="text/html", content=f"<p>page {number}".encode())
 
 
-def texts_of(pages: list[Page], n_workers: int) -> list[Outcome]:
-    with TextReader(n_workers=n_workers) as reader:
-        return list(reader.read(pages))
-
-
 def test_workers_give_what_one_process_gives() -> None:
     """Two processes, started from a parent with another thread, give all texts in order, including skipped pages."""
     big = Page("http://site.example/big", content_type="text/html", content=b"x" * (MAX_BYTES + 1))
@@ -209,12 +214,13 @@ def test_workers_give_what_one_process_gives() -> None:
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        texts = texts_of(given, 2)
+        with TextReader(n_workers=2) as reader:
+            texts = list(reader.read(given))
     finally:
         done.set()
         thread.join()
 
-    assert texts == texts_of(given, 1)
+    assert texts == [clean_page(each) for each in given]
     assert [text.url for text, _ in texts] == [each.url for each in given]
     skipped = [(text.url, reason) for text, reason in texts if reason is not None]
     assert skipped == [(big.url, f"{MAX_BYTES + 1} bytes, more than {MAX_BYTES}")]
@@ -235,7 +241,7 @@ def test_says_what_is_wrong_with_the_options() -> None:
 
 
 def test_a_reader_is_asked_now_and_then() -> None:
-    """The worker that read two pages reads the next one; the texts are those of this process."""
+    """The worker that read two pages reads the next one."""
     given = list(pages(3))
 
     with TextReader(n_workers=1) as reader:

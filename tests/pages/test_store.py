@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import sqlite3
@@ -40,6 +41,12 @@ def cleaned(text: str | None) -> str | None:
 
 def numbered(n: int, **fields: object) -> list[Page]:
     return [Page(f"https://a.example/{i}", content=b"page %d" % i, **fields) for i in range(n)]  # type: ignore[arg-type]
+
+
+def change(db: Path, statement: str, *values: object) -> None:
+    """Change a database past the store."""
+    with contextlib.closing(sqlite3.connect(db)) as connection, connection:
+        connection.execute(statement, values)
 
 
 @pytest.fixture
@@ -172,9 +179,7 @@ def test_facts_come_in_crawl_order(db: Path):
         store.write_clusters({urls[0]: 7})
         expected = [PageFacts(url, "r", 302, "", None, n, None) for n, url in enumerate(urls[:3])]
         assert list(store.page_facts()) == [replace(expected[0], title="title", cluster=7), *expected[1:]]
-        with sqlite3.connect(db) as connection:
-            connection.execute("UPDATE pages SET content = x'0102030405' WHERE id = 2")
-        connection.close()
+        change(db, "UPDATE pages SET content = x'0102030405' WHERE id = 2")
         assert [facts.n_bytes for facts in store.page_facts(with_sizes=True)] == [0, None, 2000]
         store.add_many(map(Page, urls[:-1]))
         facts = store.page_facts()
@@ -195,7 +200,8 @@ def test_clusters_and_scores_replace_the_old_ones(db: Path):
         with pytest.raises(ZeroDivisionError):
             store.write_scores((a, b, 1 / n) for n in (1, 0))
         assert [page.cluster for page in store.labelled_pages()] == [0, None, 5]
-        assert list(store.scores()) == [(a, b, 1.0), (b, c, 0.25)]
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        assert list(connection.execute("SELECT url1, url2, score FROM scores")) == [(a, b, 1.0), (b, c, 0.25)]
 
 
 def test_writers_in_any_order_neither_fail_nor_wait_for_each_other_for_ever(location: str):
@@ -323,10 +329,7 @@ def test_a_damaged_body_names_its_page(db: Path):
     """Altered bytes are an error that names the URL, not a wrong page."""
     with PageStore(db) as store:
         store.add(Page("u", content=b"text" * 100))
-    connection = sqlite3.connect(db)
-    connection.execute("UPDATE pages SET content = x'28b52ffd00'")
-    connection.commit()
-    connection.close()
+    change(db, "UPDATE pages SET content = x'28b52ffd00'")
     with PageStore(db) as store, pytest.raises(StoreError, match="body of u is damaged"):
         store.get("u")
 
@@ -353,10 +356,7 @@ def test_a_file_that_is_no_database_is_left_alone(db: Path, content: bytes):
 @pytest.mark.parametrize("table", ["bookmarks (url)", "pages (id, url)", "meta (name)", "meta (key, value)"])
 def test_a_database_of_another_program_is_left_alone(db: Path, table: str):
     """Even one with our table names is refused, and unchanged."""
-    connection = sqlite3.connect(db)
-    connection.execute(f"CREATE TABLE {table}")
-    connection.commit()
-    connection.close()
+    change(db, f"CREATE TABLE {table}")
     before = db.read_bytes()
     with pytest.raises(ForeignDatabaseError, match="another program"):
         PageStore(db)
@@ -370,10 +370,7 @@ def test_a_database_of_another_program_is_left_alone(db: Path, table: str):
 def test_another_schema_version_says_what_to_do(db: Path, version: str, way_out: str):
     """A newer file needs a newer program, an older one a new import."""
     PageStore(db).close()
-    connection = sqlite3.connect(db)
-    connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (version,))
-    connection.commit()
-    connection.close()
+    change(db, "UPDATE meta SET value = ? WHERE key = 'schema_version'", version)
     with pytest.raises(SchemaVersionError, match=f"schema version {version}.*{way_out}"):
         PageStore(db)
 

@@ -26,7 +26,6 @@ COLUMNS = {
         *("main_text", "simhash", "cluster", "fetched_at", "content"),
     ),
     "digests": ("url", "digest"),
-    "scores": ("id", "url1", "url2", "score"),
     "imports": ("source", "n_records"),
     "meta": ("key", "value"),
 }
@@ -43,7 +42,6 @@ def loose(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.add_many([*pages, Page(URL.format(8), digest="sha1:A")])
         store.write_texts(PageText(page.url, "title", None, "page", 5) for page in pages)
         store.write_clusters({URL.format(n): n // 2 for n in range(9)})
-        store.write_scores([(URL.format(0), URL.format(1), 0.9)])
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for table, columns in COLUMNS.items():
             names = ", ".join(columns)
@@ -91,7 +89,6 @@ def read_all(path: Path) -> None:
             assert type(labelled.cluster or 0) is int
         for facts in store.page_facts(with_sizes=True):
             assert (facts.n_bytes or 0) >= 0
-        assert all(score >= 0 for _, _, score in store.scores())
         assert type(store.import_position("a file")) is int
         assert store.get(URL.format(1)) is None or store.overview().n_pages
         store.add_many([Page(URL.format(n), status=200, content=b"new") for n in range(10)])

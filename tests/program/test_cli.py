@@ -133,7 +133,6 @@ def test_mistakes_are_one_line_each(work, tmp_path):
     assert "dedup-crawler train" in told(run("canonicalize", "--model", tmp_path / "none", f"{HOST}/"))
     assert "truth.csv" in told(run("import", work / "truth.csv", "--db", tmp_path / "x.db"))
     assert "missing.csv" in told(run("label", "--db", database, "--truth", tmp_path / "missing.csv"))
-    assert "Did you mean 'seq2seq'" in told(run("evaluate", "--db", database, "--method", "seq2sec"))
     assert "known: preset" in told(run("evaluate", "--db", database, "--method", "seq2seq:presets=paper"))
     assert "train fraction is 1.0" in told(run("evaluate", "--db", database, "--train-fraction", 1))
     assert "no pages" in told(run("train", "seq2seq", "--db", empty, "--model", tmp_path / "m"))
@@ -282,6 +281,3 @@ def test_training_says_what_it_learnt_or_that_it_learnt_nothing(work, tmp_path):
     assert "no rules were learnt: 60 URLs show 60 pages" in nothing
     assert "drop `sid` anywhere: 60 groups, 0 contradictions" in learnt
     assert "no rules" not in learnt
-    assert "choose one of safe, balanced, eager" in told(
-        run("train", "verified", "--db", work / "crawl.db", "--model", tmp_path / "model", "--risk", "bold")
-    )

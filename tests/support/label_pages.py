@@ -20,7 +20,7 @@ def redirect(path: str, to: str) -> LabelledPage:
     return page(path, title="", status=302, to=to)
 
 
-def wiki(n_pages: int = 80, n_folders: int = 35) -> list[LabelledPage]:
+def wiki(n_pages: int = 80) -> list[LabelledPage]:
     """Return a wiki that prints the page's name on every page: text, edit, log-in, folder and backlink pages.
 
     The log-in page is one page; each page has its own edit and backlink page, which differ only in the name; folder
@@ -30,7 +30,7 @@ def wiki(n_pages: int = 80, n_folders: int = 35) -> list[LabelledPage]:
     for n in range(n_pages):
         name, author = f"chapter:page{n}", ("anna", "bob")[n % 2]
         frame = f"{name}\n{{}}\nchapter/page{n}.txt · changed 2026/01/{n % 28 + 1:02} 10:{n % 60:02} by {author}"
-        folder = f"folder{n % n_folders}"
+        folder = f"folder{n % 35}"
         contents = {
             "": (name, f"Text of number {n} in its own words and no others, all about the thing with the number {n}."),
             "&do=login": ("Log in", "Give your user name and your password to log in to this wiki."),

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dedup_crawler.pages.records import Page
 from planted_site import Crawl, session_ids
 
-WALL = "http://forum.example/login.php"
-
 
 def pages_of(crawl: Crawl, *, wall_after: int | None = None, host: str = "forum.example") -> Iterator[Page]:
     """Return one page per URL; from number *wall_after* on, all show the same log-in form."""

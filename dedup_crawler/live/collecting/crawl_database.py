@@ -92,8 +92,8 @@ class EarlierPages:
 
         StoreError if the database does not exist or cannot be read.
         """
-        if self._database is not None:
-            for page in self._opened(self._database).page_facts():
+        if (store := self._opened()) is not None:
+            for page in store.page_facts():
                 if page.status < 400:
                     yield page.url, page.status
 
@@ -107,10 +107,9 @@ class EarlierPages:
 
     def _fetched(self, asked: Callable[[PageStore], Iterable[Page | None]]) -> list[FetchedPage]:
         """Return the good answers among the pages that *asked* reads; none if the database cannot be read."""
-        if self._database is None:
-            return []
         try:
-            pages = [*asked(self._opened(self._database))]
+            store = self._opened()
+            pages = [] if store is None else [*asked(store)]
         except StoreError:
             return []
         return [
@@ -119,11 +118,11 @@ class EarlierPages:
             if page is not None and page.status < 300 and page.content
         ]
 
-    def _opened(self, database: str) -> PageStore:
-        from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
+    def _opened(self) -> PageStore | None:
+        if self._store is None and self._database is not None:
+            from dedup_crawler.pages.store import PageStore  # not loaded by a crawl without a database
 
-        if self._store is None:
-            self._store = PageStore(database, create=False)
+            self._store = PageStore(self._database, create=False)
         return self._store
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ REDIRECTED_KEY = "dedup_redirected_from"
 
 MAX_BODY = 2**20
 """Bytes of a body that are kept and compared; the rest of a longer body counts only through the digest."""
-compress = zstandard.ZstdCompressor(level=1).compress
+_compress = zstandard.ZstdCompressor(level=1).compress
 _decompress = zstandard.ZstdDecompressor().decompress
 
 
@@ -98,11 +98,6 @@ def without_fragment(url: str) -> str:
     return url.partition("#")[0]
 
 
-def decompress(packed: bytes) -> bytes:
-    """Return the argument of :func:`compress`: at most :data:`MAX_BODY` bytes."""
-    return _decompress(packed, max_output_size=MAX_BODY)
-
-
 class FetchedPage(NamedTuple):
     """One good answer, reduced to the data needed to compare pages."""
 
@@ -122,7 +117,7 @@ class FetchedPage(NamedTuple):
     @classmethod
     def of(cls, url: str, final_url: str, content_type: str, body: bytes) -> FetchedPage:
         """Reduce an answer to a page."""
-        return cls(url, final_url, content_type, compress(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
+        return cls(url, final_url, content_type, _compress(body[:MAX_BODY]), len(body), xxhash.xxh3_128_digest(body))
 
     @classmethod
     def of_response(cls, response: Response, asked: str) -> FetchedPage:
@@ -132,7 +127,7 @@ class FetchedPage(NamedTuple):
     @property
     def body(self) -> bytes:
         """The kept part of the body."""
-        return decompress(self.packed)
+        return _decompress(self.packed, max_output_size=MAX_BODY)
 
     @property
     def host(self) -> str:
