@@ -31,16 +31,11 @@ _LOOK_EVERY = 50  # steps between two checks of the translations; a check costs 
 
 
 class Vocabulary:
-    """A fixed list of tokens; all other tokens are UNKNOWN."""
+    """All tokens of *sequences*, sorted, so that the same data give the same numbers; other tokens are UNKNOWN."""
 
-    def __init__(self, tokens: Sequence[str]) -> None:
-        self.tokens = tuple(tokens)
+    def __init__(self, sequences: Iterable[Sequence[str]]) -> None:
+        self.tokens = sorted({token for sequence in sequences for token in sequence})
         self._numbers = {token: i for i, token in enumerate(self.tokens, start=_N_SPECIAL)}
-
-    @classmethod
-    def of(cls, sequences: Iterable[Sequence[str]]) -> Vocabulary:
-        """All tokens of *sequences*, sorted, so that the same data give the same numbers."""
-        return cls(sorted({token for sequence in sequences for token in sequence}))
 
     def __len__(self) -> int:
         return len(self.tokens) + _N_SPECIAL
