@@ -9,7 +9,7 @@ is not tried. Two pages are the same if their bytes are equal or the labeller, g
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
+from dedup_crawler.pages.compression import Progress
 from dedup_crawler.pages.fetcher import ForbiddenError, PoliteFetcher, visit_site
 from dedup_crawler.pages.logs import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page
@@ -32,8 +33,6 @@ from dedup_crawler.urls.normal import host_of, normal_form
 _MAX_FAILED = 0.05  # largest share of failed samples of a rule that holds
 _MAX_SKIPPED = 3  # most useless samples for each sample that is needed
 _UNCHANGED = RuleEngine([]).form
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass
