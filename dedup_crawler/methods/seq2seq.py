@@ -301,7 +301,7 @@ class Seq2Seq(Canonicalizer):
         if all(source == target for source, target, _ in pairs):
             return says
         fit, said = self._translated(pairs, [self._tokens(template) for template in templates])
-        self.exact_, self.n_epochs_ = fit.exact, fit.n_epochs
+        self.exact_, self.n_epochs_ = fit.exact, len(fit.losses)
         self.n_parameters_ = sum(each.numel() for each in fit.model.parameters())
         losses = curve("translator", "loss", list(enumerate(fit.losses, 1)))
         exacts = curve("translator", "share of training pairs translated exactly", fit.exacts)

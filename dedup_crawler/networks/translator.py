@@ -136,7 +136,6 @@ class Fit:
     model: Translator
     exact: float
     """Share (0-1, weighted by count) of pairs that the model translates exactly."""
-    n_epochs: int
     losses: tuple[float, ...]
     """Mean loss of each epoch."""
     exacts: tuple[tuple[int, float], ...]
@@ -167,7 +166,7 @@ def train(
         look_every = math.ceil(_LOOK_EVERY / n_batches)  # epochs
         # with a constant rate the fit would swing between epochs
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_epochs)
-        best_exact, best = -1.0, copy.deepcopy(model.state_dict())
+        best_exact, best = -1.0, model.state_dict()
         for epoch in range(1, n_epochs + 1):
             losses.append(_epoch(model, [pairs[i] for i in draw.permutation(len(pairs))], recipe, optimizer))
             schedule.step()
@@ -182,7 +181,7 @@ def train(
             if best_exact == 1.0:
                 break
         model.load_state_dict(best)
-    return Fit(model.eval(), best_exact, epoch, tuple(losses), tuple(exacts))
+    return Fit(model.eval(), best_exact, tuple(losses), tuple(exacts))
 
 
 def _epoch(model: Translator, pairs: Sequence[Pair], recipe: Recipe, optimizer: torch.optim.Optimizer) -> float:
