@@ -155,9 +155,7 @@ class LogMiner:
             self.method.validate = 0
         self._validator: SiteValidator | None = None
 
-    def mine(
-        self, logs: Sequence[Path], *, delay_s: float, max_fetches: int, progress: Progress | None = None
-    ) -> LogReport:
+    def mine(self, logs: Sequence[Path], *, delay_s: float, max_fetches: int, progress: Progress) -> LogReport:
         """Read *logs* and learn rules; with a site (once in a process), keep the rules that hold there."""
         if self._site is None or self._n_samples is None:
             return self._learn(logs, progress)
@@ -179,7 +177,7 @@ class LogMiner:
                     self.method.keep(self._validator.outcome.held)
         return reports[0]
 
-    def _learn(self, logs: Sequence[Path], progress: Progress | None) -> LogReport:
+    def _learn(self, logs: Sequence[Path], progress: Progress) -> LogReport:
         report = read_logs(logs, self._host, progress)
         self._host = report.host
         self.method.fit_sizes(list(report.sizes), [(sizes.low, sizes.high) for sizes in report.sizes.values()])

@@ -64,7 +64,7 @@ def make_report(
     known = read_truth(truth) if truth is not None else {}
     wholes = [model.with_candidates() for _, model in loaded]
     sentences = {rule: said for model in wholes for rule, said in model.rule_sentences().items()}
-    hosts = sorted(str(host) for _, model in loaded for host in model.hosts)
+    hosts = sorted(host for _, model in loaded for host in model.hosts)
     report: dict[str, Any] = {
         "site": hosts[0] if hosts else "a site",
         "crawl": None,
