@@ -12,8 +12,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +29,7 @@ from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import normal_form
 from planted_pages import pages
 from planted_site import Crawl, session_ids, slugs
+from python_process import python
 from recordings import response
 from repository import ROOT
 from short_forum import short_recording
@@ -283,7 +282,7 @@ def test_a_page_that_never_ends_ends_the_first_try():
         "import time; from dedup_crawler.spark import texts; texts.MAX_SECONDS = 0.1; "
         "texts.clean_page = lambda *_, **__: time.sleep(60); list(texts._read_here(['page']))"
     )
-    assert run(code=code).returncode == -signal.SIGALRM
+    assert python("-c", code).returncode == -signal.SIGALRM
 
 
 def test_a_large_host_is_sampled_by_template(learn, tmp_path):
@@ -360,12 +359,6 @@ def test_the_stages_of_wsdm10_learn_the_rules_of_one_machine(spark, tmp_path):
     assert all(rules for rules, _ in expected.values())
 
 
-def run(*arguments, code):
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-
-
 def test_mistakes_are_one_line(tmp_path):
     """A missing file, nothing but unreadable files, and a machine without the extra, which only a new process is."""
     pytest.importorskip("pyspark")
@@ -374,7 +367,8 @@ def test_mistakes_are_one_line(tmp_path):
     assert "there is no file or folder missing.warc" in told(command_line(line[0], "missing.warc", *line[2:]))
     assert "which is no known format" in told(command_line(*line))
     blocked = "import sys; sys.modules['pyspark'] = None; "
-    done = run(*line, code=f"{blocked}import runpy; runpy.run_module('dedup_crawler', run_name='__main__')")
+    code = f"{blocked}import runpy; runpy.run_module('dedup_crawler', run_name='__main__')"
+    done = python("-c", code, *line)
     assert done.returncode == 1
     assert "pip install 'dedup-crawler[spark]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -399,6 +393,5 @@ def test_the_command_tells_what_it_did(spark, tmp_path):
     told = json.loads(again.stdout)
     assert told["known"] == len(told["hosts"]) == 1
     assert told["refused"] == {"few.example": "3 pages, fewer than 50"}
-    script = [sys.executable, "-m", "dedup_crawler.spark", "--help"]
-    help_text = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    help_text = python("-m", "dedup_crawler.spark", "--help").stdout
     assert "Learn a model for each host of many recordings on Apache Spark" in help_text
