@@ -80,7 +80,7 @@ class SiteValidator:
             self.outcome.n_implied += 1
             return
         for url, target in pairs:
-            if tally.is_decided or tally.n_right + tally.n_wrong == self._n:
+            if tally.is_decided:  # as it is after n pairs
                 break
             is_same = await self._is_same(url, target)
             if is_same is not None:
@@ -96,11 +96,8 @@ class SiteValidator:
 
     def _pairs(self, rule: AnyRule) -> list[tuple[str, str]]:
         """URLs that the rule changes, with the results; more than needed, because some samples are useless."""
-        changed = (
-            (url, target)
-            for url, target in zip(self._urls, map(RuleEngine([rule]).form, self._urls), strict=True)
-            if target not in (url, _UNCHANGED(url))
-        )
+        form = RuleEngine([rule]).form
+        changed = ((url, target) for url in self._urls if (target := form(url)) not in (url, _UNCHANGED(url)))
         return list(islice(changed, self._n * (1 + _MAX_SKIPPED)))
 
     async def _is_same(self, url: str, target: str) -> bool | None:

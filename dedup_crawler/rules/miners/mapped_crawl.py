@@ -76,7 +76,7 @@ class MappedCrawl:
                     places.append(place)
                     authority = self.forms[place].split("/", 3)[2]
                     forms.append(f"{after['scheme']}://{authority}{self.url_map.write(after)}")
-            statistics = self._merged(places, forms) if forms else RuleStatistics()
+            statistics = self._merged(places, forms)
             self._counted[rule.identity()] = statistics
         return replace(rule, statistics=statistics)
 
