@@ -15,11 +15,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from command_line import run as command_line
-from command_line import told
-from dedup_crawler.cli import main
+from command_line import run, told
 from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import training_data
@@ -364,8 +361,8 @@ def test_mistakes_are_one_line(tmp_path):
     pytest.importorskip("pyspark")
     (tmp_path / "x.txt").write_text("no pages")
     line = ["spark-train", tmp_path / "x.txt", "--models", tmp_path / "models"]
-    assert "there is no file or folder missing.warc" in told(command_line(line[0], "missing.warc", *line[2:]))
-    assert "which is no known format" in told(command_line(*line))
+    assert "there is no file or folder missing.warc" in told(run(line[0], "missing.warc", *line[2:]))
+    assert "which is no known format" in told(run(*line))
     blocked = "import sys; sys.modules['pyspark'] = None; "
     code = f"{blocked}import runpy; runpy.run_module('dedup_crawler', run_name='__main__')"
     done = python("-c", code, *line)
@@ -379,10 +376,10 @@ def test_the_command_tells_what_it_did(spark, tmp_path):
     (tmp_path / "pages.jsonl").write_text(as_json(pages(host="forum.example")))
     (tmp_path / "few.jsonl").write_text(as_json(pages(host="few.example")[:3]) + "damaged\n")
     (tmp_path / "no.txt").write_text("no pages")
-    line = ["spark-train", str(tmp_path), "--models", str(tmp_path / "models")]
+    line = ["spark-train", tmp_path, "--models", tmp_path / "models"]
 
-    done = CliRunner().invoke(main, line)
-    again = CliRunner().invoke(main, [*line, "--json"])
+    done = run(*line)
+    again = run(*line, "--json")
 
     assert (done.exit_code, again.exit_code) == (0, 0), done.output + again.output
     first, learnt, refused = done.stdout.splitlines()
@@ -390,8 +387,8 @@ def test_the_command_tells_what_it_did(spark, tmp_path):
     assert learnt.startswith("  forum.example: 240 pages: 1 rules, ")
     assert refused == "  few.example: refused: 3 pages, fewer than 50"
     assert [warning.split(str(tmp_path))[1][:6] for warning in done.stderr.splitlines()] == ["/no.tx", "/few.j"]
-    told = json.loads(again.stdout)
-    assert told["known"] == len(told["hosts"]) == 1
-    assert told["refused"] == {"few.example": "3 pages, fewer than 50"}
+    printed = json.loads(again.stdout)
+    assert printed["known"] == len(printed["hosts"]) == 1
+    assert printed["refused"] == {"few.example": "3 pages, fewer than 50"}
     help_text = python("-m", "dedup_crawler.spark", "--help").stdout
     assert "Learn a model for each host of many recordings on Apache Spark" in help_text
