@@ -9,7 +9,7 @@ is not tried. Two pages are the same if their bytes are equal or the labeller, g
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.main_text import TextReader
 from dedup_crawler.methods.miners import DustBuster
 from dedup_crawler.methods.model.training_data import default_model_folder
+from dedup_crawler.pages.compression import Progress
 from dedup_crawler.pages.fetcher import ForbiddenError, PoliteFetcher, visit_site
 from dedup_crawler.pages.logs import LogReport, read_logs
 from dedup_crawler.pages.records import LabelledPage, Page
@@ -32,8 +33,6 @@ from dedup_crawler.urls.normal import host_of, normal_form
 _MAX_FAILED = 0.05  # largest share of failed samples of a rule that holds
 _MAX_SKIPPED = 3  # most useless samples for each sample that is needed
 _UNCHANGED = RuleEngine([]).form
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass
@@ -81,7 +80,7 @@ class SiteValidator:
             self.outcome.n_implied += 1
             return
         for url, target in pairs:
-            if tally.is_decided or tally.n_right + tally.n_wrong == self._n:
+            if tally.is_decided:  # as it is after n pairs
                 break
             is_same = await self._is_same(url, target)
             if is_same is not None:
@@ -97,11 +96,8 @@ class SiteValidator:
 
     def _pairs(self, rule: AnyRule) -> list[tuple[str, str]]:
         """URLs that the rule changes, with the results; more than needed, because some samples are useless."""
-        changed = (
-            (url, target)
-            for url, target in zip(self._urls, map(RuleEngine([rule]).form, self._urls), strict=True)
-            if target not in (url, _UNCHANGED(url))
-        )
+        form = RuleEngine([rule]).form
+        changed = ((url, target) for url in self._urls if (target := form(url)) not in (url, _UNCHANGED(url)))
         return list(islice(changed, self._n * (1 + _MAX_SKIPPED)))
 
     async def _is_same(self, url: str, target: str) -> bool | None:
@@ -156,9 +152,7 @@ class LogMiner:
             self.method.validate = 0
         self._validator: SiteValidator | None = None
 
-    def mine(
-        self, logs: Sequence[Path], *, delay_s: float, max_fetches: int, progress: Progress | None = None
-    ) -> LogReport:
+    def mine(self, logs: Sequence[Path], *, delay_s: float, max_fetches: int, progress: Progress) -> LogReport:
         """Read *logs* and learn rules; with a site (once in a process), keep the rules that hold there."""
         if self._site is None or self._n_samples is None:
             return self._learn(logs, progress)
@@ -180,7 +174,7 @@ class LogMiner:
                     self.method.keep(self._validator.outcome.held)
         return reports[0]
 
-    def _learn(self, logs: Sequence[Path], progress: Progress | None) -> LogReport:
+    def _learn(self, logs: Sequence[Path], progress: Progress) -> LogReport:
         report = read_logs(logs, self._host, progress)
         self._host = report.host
         self.method.fit_sizes(list(report.sizes), [(sizes.low, sizes.high) for sizes in report.sizes.values()])

@@ -281,12 +281,12 @@ class Canonicalizer(ABC):
     def digest(self) -> str:
         """Digest of the whole model and its options: 64 hex digits, as in ``model.json`` of the saved model."""
         self._check_fitted()
-        return digest_of(self._description(), ModelFiles(self._tables()))
+        return digest_of(self._description(), self._tables())
 
     def save(self, folder: str | Path) -> Path:
         """Write the model as a folder of JSON (and weights). A reader never sees half of a model."""
         self._check_fitted()
-        return write_model(Path(folder), self._description(), ModelFiles(self._tables()))
+        return write_model(Path(folder), self._description(), self._tables())
 
     @classmethod
     def from_files(cls, description: Mapping[str, Any], files: ModelFiles) -> Self:

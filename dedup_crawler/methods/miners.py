@@ -6,9 +6,9 @@ counted on the training URLs, those that are wrong too often are discarded, and 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from dedup_crawler.errors import BadInputError
@@ -20,12 +20,12 @@ from dedup_crawler.rules.miners.decision_tree import leaf_rules
 from dedup_crawler.rules.miners.dust import DustSearch
 from dedup_crawler.rules.miners.duster import consensus_rules
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
-from dedup_crawler.rules.miners.node_rules import NodeRule, node_rules
+from dedup_crawler.rules.miners.node_rules import node_rules
 from dedup_crawler.rules.miners.rewrite_rules import rewrite_rules
 from dedup_crawler.rules.miners.selection import graph_selection, naive_selection, qualified
 from dedup_crawler.rules.miners.url_list import UrlList
 from dedup_crawler.urls.keyvalue import KEY_VALUES, UrlMap
-from dedup_crawler.urls.normal import host_of, normal_form
+from dedup_crawler.urls.normal import normal_form, places_by_host
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -121,7 +121,7 @@ class PatternTree(MapRuleBased):
             raise BadInputError(f"pattern-tree: unknown selection {self.selection!r}; known: graph, naive.")
 
     def _mine(self, crawl: MappedCrawl) -> list[Rule]:
-        found = [NodeRule(crawl.counted(each.rule), each.source, each.target) for each in node_rules(crawl, self.name)]
+        found = [replace(each, rule=crawl.counted(each.rule)) for each in node_rules(crawl, self.name)]
         proofed = [each for each in found if each.rule.statistics.is_within(self.max_fpr)]
         if self.selection == "naive":
             return naive_selection([each.rule for each in proofed], crawl)
@@ -215,14 +215,10 @@ class DustBuster(RuleBased):
         forms = [normal_form(url) for url in urls]
         pages = [f"{low}-{high}" for low, high in sizes]
         self._remember(forms, pages, training_digest((*row, None) for row in zip(forms, pages, strict=True)))
-        of_host: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-        for form, (low, high) in zip(forms, sizes, strict=True):
-            if high > 0:
-                of_host[host_of(form)].append((form, low, high))
-        of_host.pop("", None)
+        rows = [(form, low, high) for form, (low, high) in zip(forms, sizes, strict=True) if high > 0]
         rules: list[AnyRule] = []
-        for host, rows in sorted(of_host.items()):
-            its_urls, lows, highs = zip(*rows, strict=True)
+        for host, places in sorted(places_by_host(form for form, _, _ in rows).items()):
+            its_urls, lows, highs = zip(*(rows[place] for place in places), strict=True)
             rules += self._search().rules_of(UrlList(host, its_urls, lows, highs, are_clusters=False))
         self.keep(rules)
         return self

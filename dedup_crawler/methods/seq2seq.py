@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dedup_crawler.errors import BadInputError, MissingExtraError
@@ -80,7 +80,6 @@ _PRESETS: dict[str, dict[str, Any]] = {
         **dict.fromkeys(_SAFEGUARDS, False),
     },
 }
-_RECIPE = ("hidden", "optimizer", "learning_rate", "batch_size", "max_steps", "init_range", "count_power")
 _MAX_TOKENS = 60  # longer templates are neither trained nor translated
 _PROPOSED = 0.70  # share of the pages from which the network learns; the later ones judge it
 _MIN_GROUPS, _MAX_ERROR = 20, 0.10
@@ -302,7 +301,7 @@ class Seq2Seq(Canonicalizer):
         if all(source == target for source, target, _ in pairs):
             return says
         fit, said = self._translated(pairs, [self._tokens(template) for template in templates])
-        self.exact_, self.n_epochs_ = fit.exact, fit.n_epochs
+        self.exact_, self.n_epochs_ = fit.exact, len(fit.losses)
         self.n_parameters_ = sum(each.numel() for each in fit.model.parameters())
         losses = curve("translator", "loss", list(enumerate(fit.losses, 1)))
         exacts = curve("translator", "share of training pairs translated exactly", fit.exacts)
@@ -321,12 +320,12 @@ class Seq2Seq(Canonicalizer):
             from dedup_crawler.networks.translator import Pair, Recipe, Vocabulary, train, translations
         except ImportError as error:
             raise MissingExtraError("training seq2seq", "torch", "train") from error
-        vocabulary = Vocabulary.of(tokens for pair in pairs for tokens in pair[:2])
+        vocabulary = Vocabulary(tokens for pair in pairs for tokens in pair[:2])
         encode = vocabulary.encode
         fit = train(
             [Pair(tuple(encode(source)), tuple(encode(target)), n) for source, target, n in pairs],
             len(vocabulary),
-            Recipe(**{name: self._option(name) for name in _RECIPE}),
+            Recipe(**{field.name: self._option(field.name) for field in fields(Recipe)}),
             seed=self.seed,
             device=self.device,
             progress=self.progress,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -141,13 +141,12 @@ class StaticFront(_Wrapped):
         return self.model._description()
 
 
-def with_static_files(model: Canonicalizer, paths: Iterable[str | Path]) -> Canonicalizer:
+def with_static_files(model: Canonicalizer, paths: Sequence[Path]) -> Canonicalizer:
     """The model behind the rules of some files; the model itself without files.
 
     BadInputError if a file cannot be read. MissingExtraError if a package that applies the rules is not installed.
     """
-    files = [Path(path) for path in paths]
-    return StaticFront(model, read_rule_files(files)) if files else model
+    return StaticFront(model, read_rule_files(paths)) if paths else model
 
 
 def without(model: Canonicalizer, identifiers: Collection[str]) -> Canonicalizer:

@@ -31,16 +31,11 @@ _LOOK_EVERY = 50  # steps between two checks of the translations; a check costs 
 
 
 class Vocabulary:
-    """A fixed list of tokens; all other tokens are UNKNOWN."""
+    """All tokens of *sequences*, sorted, so that the same data give the same numbers; other tokens are UNKNOWN."""
 
-    def __init__(self, tokens: Sequence[str]) -> None:
-        self.tokens = tuple(tokens)
+    def __init__(self, sequences: Iterable[Sequence[str]]) -> None:
+        self.tokens = sorted({token for sequence in sequences for token in sequence})
         self._numbers = {token: i for i, token in enumerate(self.tokens, start=_N_SPECIAL)}
-
-    @classmethod
-    def of(cls, sequences: Iterable[Sequence[str]]) -> Vocabulary:
-        """All tokens of *sequences*, sorted, so that the same data give the same numbers."""
-        return cls(sorted({token for sequence in sequences for token in sequence}))
 
     def __len__(self) -> int:
         return len(self.tokens) + _N_SPECIAL
@@ -141,7 +136,6 @@ class Fit:
     model: Translator
     exact: float
     """Share (0-1, weighted by count) of pairs that the model translates exactly."""
-    n_epochs: int
     losses: tuple[float, ...]
     """Mean loss of each epoch."""
     exacts: tuple[tuple[int, float], ...]
@@ -172,7 +166,7 @@ def train(
         look_every = math.ceil(_LOOK_EVERY / n_batches)  # epochs
         # with a constant rate the fit would swing between epochs
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_epochs)
-        best_exact, best = -1.0, copy.deepcopy(model.state_dict())
+        best_exact, best = -1.0, model.state_dict()
         for epoch in range(1, n_epochs + 1):
             losses.append(_epoch(model, [pairs[i] for i in draw.permutation(len(pairs))], recipe, optimizer))
             schedule.step()
@@ -187,7 +181,7 @@ def train(
             if best_exact == 1.0:
                 break
         model.load_state_dict(best)
-    return Fit(model.eval(), best_exact, epoch, tuple(losses), tuple(exacts))
+    return Fit(model.eval(), best_exact, tuple(losses), tuple(exacts))
 
 
 def _epoch(model: Translator, pairs: Sequence[Pair], recipe: Recipe, optimizer: torch.optim.Optimizer) -> float:

@@ -20,7 +20,7 @@ from dedup_crawler.errors import BadInputError
 OnDamage = Callable[[int, str], None]
 """Called with the offset of damage (bytes from the start of the uncompressed file) and the reason."""
 Progress = Callable[[str, int, int], None]
-"""Called with the name of a file, the number of its bytes that were read, and its size in bytes."""
+"""Called with a note, the number of items done, and of all items; for a file: its name, the bytes read, its size."""
 
 _PLAIN_CHUNK = 2**18
 _PACKED_CHUNK = 2**10  # a hostile zstd chunk may grow 30,000 times

@@ -136,7 +136,7 @@ def first_shown(pages: Iterable[PageFacts], page_of: PageOf, wanted: set[Hashabl
     return found
 
 
-@dataclass
+@dataclass(eq=False)
 class Pattern:
     """One branch: all URLs whose templates have the same beginning."""
 
@@ -206,12 +206,12 @@ def leave_most(root: Pattern) -> None:
     for node in nodes:
         nodes += _best(node)
     # the sort is stable, and no branch has more repeats or URLs than its parent: the parent of a chosen one is chosen
-    chosen = set(map(id, sorted(nodes[1:], key=lambda node: (-node.n_repeats, -node.n_urls))[:MAX_SHOWN]))
+    chosen = set(sorted(nodes[1:], key=lambda node: (-node.n_repeats, -node.n_urls))[:MAX_SHOWN])
     for node in nodes:
-        hidden = [child for child in node.children.values() if id(child) not in chosen]
+        hidden = [child for child in node.children.values() if child not in chosen]
         node.n_hidden, node.n_hidden_urls = len(hidden), sum(child.n_urls for child in hidden)
         node.n_hidden_repeats = sum(child.n_repeats for child in hidden)
-        node.children = {child.label: child for child in _best(node) if id(child) in chosen}
+        node.children = {child.label: child for child in _best(node) if child in chosen}
 
 
 def examples_of(pattern: Pattern) -> Iterator[tuple[str, Hashable]]:

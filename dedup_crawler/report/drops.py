@@ -6,14 +6,14 @@ The file has one line for each drop and may be of any size. It is read line by l
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dedup_crawler.errors import BadInputError, EvidenceError
 from dedup_crawler.methods.model.evidence_file import LostPages, RuleCounts, evidence_path, lost_pages, read_evidence
-from dedup_crawler.pages.compression import bounded_lines, read_chunks
+from dedup_crawler.pages.compression import Progress, bounded_lines, read_chunks
 
 MAX_RULES = 500
 """Most rules whose drops are counted separately."""
@@ -29,8 +29,6 @@ _MAX_RULES_OF_DROP = 20
 _MAX_NAME = 64  # characters of a rule's name
 _NO_RULE = "(no rule: the form of a page that was fetched before)"
 _OTHER_RULES = "(other rules)"
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dedup_crawler.evaluation.quality import label_quality, read_truth
 from dedup_crawler.methods import load_model
 from dedup_crawler.methods.base import training_digest
 from dedup_crawler.methods.model.folder import write_whole
+from dedup_crawler.pages.compression import Progress
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.pages.store import PageStore
 from dedup_crawler.report.crawl_facts import (
@@ -25,7 +26,7 @@ from dedup_crawler.report.crawl_facts import (
     pattern_tree,
     tokens_of,
 )
-from dedup_crawler.report.drops import Progress, live_facts
+from dedup_crawler.report.drops import live_facts
 from dedup_crawler.report.figures import calibration_figure, curve_figure, growth_figure, promise_figure, saved_figure
 from dedup_crawler.report.model_facts import ModelFacts, model_facts
 from dedup_crawler.report.page import MARK, render
@@ -63,7 +64,7 @@ def make_report(
     known = read_truth(truth) if truth is not None else {}
     wholes = [model.with_candidates() for _, model in loaded]
     sentences = {rule: said for model in wholes for rule, said in model.rule_sentences().items()}
-    hosts = sorted(str(host) for _, model in loaded for host in model.hosts)
+    hosts = sorted(host for _, model in loaded for host in model.hosts)
     report: dict[str, Any] = {
         "site": hosts[0] if hosts else "a site",
         "crawl": None,

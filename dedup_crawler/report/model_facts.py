@@ -127,7 +127,7 @@ def model_facts(
         name=folder.absolute().name,
         model=model,
         summary=(type(model).__doc__ or "").partition("\n")[0],
-        hosts=sorted(map(str, model.hosts))[:_MAX_HOSTS],
+        hosts=sorted(model.hosts)[:_MAX_HOSTS],
         is_own_crawl=crawl_digest is not None and model.data_digest_ == crawl_digest,
         options=_entries(model.options()),
         quality=_entries(model.quality_),

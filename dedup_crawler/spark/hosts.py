@@ -31,7 +31,6 @@ from dedup_crawler.spark.texts import Text
 
 CATALOGUE = "catalogue.parquet"
 _ROWS = ".catalogue"
-METHOD = "verified"
 MAX_TEXT = 2**30
 """Most characters of text of a host; more would not fit into the memory of a worker."""
 
@@ -76,7 +75,7 @@ def learn_host(host: str, rows: Iterable[Row], n_found: int, folder: Path) -> Ho
         links = {text.page.url: text.links for text in kept}
         evidence = PageEvidence.of_pages(pages, links_of=lambda url: links.get(url, ()))
         data = TrainingData.of_pages(pages, compared_clusters(lambda: pages, evidence).numbers(), evidence)
-        model = make_method(METHOD).fit(*data)
+        model = make_method("verified").fit(*data)
         model.save(folder / folder_name(host))
     except Exception as error:  # noqa: BLE001 - one host must not end the job for all others
         reason = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"

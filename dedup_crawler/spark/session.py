@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -104,11 +105,6 @@ def records(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
 
 def batched(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Rows as batches of at most 256 rows."""
-    found: list[Row] = []
-    for row in rows:
-        found.append(row)
-        if len(found) >= BATCH_ROWS:
-            yield pa.RecordBatch.from_pylist(found, schema)
-            found = []
-    if found:
+    rows = iter(rows)
+    while found := list(islice(rows, BATCH_ROWS)):
         yield pa.RecordBatch.from_pylist(found, schema)

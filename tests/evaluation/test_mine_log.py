@@ -1,7 +1,6 @@
 """mine-log: from a log to a model, and validation on a live site."""
 
 import json
-import os
 import signal
 import subprocess
 import time
@@ -12,7 +11,7 @@ from command_line import run
 from dedup_crawler.methods import load_model
 from dedup_crawler.rules.language.rule import SubstringRule
 from live_site import Answer, Site
-from repository import ROOT
+from python_process import ENVIRONMENT
 from site_visits import validated
 from tests.support import fork_server
 
@@ -40,9 +39,6 @@ def site():
                 running.answers[path] = Answer(body=text(n))
             running.answers[f"/list?id={n}"] = Answer(body=text(n).replace(b"word", b"name"))
         yield running
-
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def command_line(*arguments):

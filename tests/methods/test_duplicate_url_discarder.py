@@ -1,6 +1,5 @@
 """The baseline with hand-written rules."""
 
-import subprocess
 import sys
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from dedup_crawler.errors import DamagedModelError, MissingExtraError, ModelError
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
+from python_process import python
 
 URLS = ["http://www.forum.example/topic/7/?utm_source=x&page=2", "http://www.forum.example/topic/7?page=2"]
 NAME = "duplicate-url-discarder"
@@ -70,6 +70,6 @@ def test_nobody_else_pays_for_it():
         "print(made.fit(['http://new.example/x/'], [0]).canonicalize('http://new.example/x/'))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
     assert (done.stdout.strip(), done.stderr) == ("http://new.example/x", "")

@@ -71,10 +71,12 @@ def test_a_form_is_its_own_form(fitted):
 
 
 def test_an_unknown_host_comes_back_in_normal_form(fitted):
-    """A model of one host leaves the URLs of another as they are."""
+    """A model of one host leaves the URLs of another as they are: they are not covered, and explained as unknown."""
     url = "HTTP://Other.example/topic.php?t=100&sid=0123456789abcdef#top"
 
     assert fitted.canonicalize(url) == normal_form(url)
+    assert not fitted.is_covered(url)
+    assert "other.example" in fitted.explain(url).reason
 
 
 def test_the_same_seed_gives_the_same_model(name, fitted, tmp_path):

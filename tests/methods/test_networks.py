@@ -83,9 +83,9 @@ def test_a_missing_device_is_one_clear_line(device):
 
 def test_the_vocabulary_knows_what_it_does_not_know():
     """Unknown tokens share one number, which no token has; numbers do not depend on the order of the data."""
-    vocabulary = Vocabulary.of([["b", "a"], ["c"]])
+    vocabulary = Vocabulary([["b", "a"], ["c"]])
 
-    assert vocabulary.tokens == Vocabulary.of([["c"], ["a", "b"]]).tokens
+    assert vocabulary.tokens == Vocabulary([["c"], ["a", "b"]]).tokens
     assert vocabulary.encode(["a", "new"]) == [4, UNKNOWN, END]
     assert vocabulary.decode([4, 5]) == ["a", "b"]
     assert vocabulary.decode([4, UNKNOWN]) is None

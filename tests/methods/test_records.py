@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +17,7 @@ from dedup_crawler.errors import BadInputError, ModelError, NotFittedError
 from dedup_crawler.methods import make_method
 from planted_forum import forum
 from planted_site import HOST, session_ids
+from python_process import python
 
 if TYPE_CHECKING:
     from dedup_crawler.methods import Canonicalizer
@@ -104,6 +103,6 @@ def test_load_needs_neither_scrapy_nor_what_trains(folder: Path) -> None:
         f"import sys; from dedup_crawler import load; load({str(folder)!r}).records([{URLS[0]!r}]); "
         "print([name for name in ('scrapy', 'torch', 'sklearn', 'pandas') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "[]", done.stderr

@@ -1,8 +1,5 @@
 """The Siamese networks: numpy agrees with torch, and the faults of the capstone are cured."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -15,6 +12,7 @@ from dedup_crawler.methods.pairs.url_pairs import UrlPair
 from dedup_crawler.networks.pair_inference import NumpyCuredSiamese, NumpyPaperSiamese
 from dedup_crawler.networks.siamese_network import CuredSiamese, PaperSiamese
 from planted_site import HOST, session_ids
+from python_process import python
 
 QUICK = {"hidden": 16, "epochs": 12, "members": 1}
 PAIRS = [
@@ -131,9 +129,9 @@ def test_a_crawl_asks_the_network_without_torch(crawled, tmp_path):
         f"print(load_model({str(folder)!r}).canonicalize({asked!r}), "
         "[name for name in ('torch', 'sklearn', 'scipy') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
-    assert done.stdout.split() == [crawled.canonicalize(asked), "[]"]
+    assert done.stdout.split() == [crawled.canonicalize(asked), "[]"], done.stderr
 
 
 def test_weights_of_another_network_are_refused(cured, tmp_path):

@@ -54,15 +54,6 @@ def test_a_query_name_that_was_not_learnt_with_leaves_the_url_alone(sessions):
     assert "left alone" in sessions.explain(url).reason
 
 
-def test_another_host_is_left_alone(sessions):
-    """In normal form, never covered, explained as unknown."""
-    url = "http://other.example/topic.php?sid=00c0ffee&t=107"
-
-    assert sessions.canonicalize(url) == url
-    assert not sessions.is_covered(url)
-    assert "other.example" in sessions.explain(url).reason
-
-
 def test_a_link_that_shows_its_own_page(posts):
     """A post on a topic is that topic; elsewhere, or without a referrer, it stays itself."""
     topic = f"{HOST}/topic/7777"

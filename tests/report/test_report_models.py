@@ -168,13 +168,12 @@ def test_a_model_folder_of_a_stranger_is_read_with_care(model, tmp_path):
     description = json.loads((folder / "model.json").read_text())
     del description["files"], description["digest"], description["format"]
     description["quality"] = {**description["quality"], **{f"q{n}": "x" * 1000 for n in range(1000)}}
-    from dedup_crawler.methods.model.folder import ModelFiles
 
-    write_model(tmp_path / "strange", description, ModelFiles(model._tables()))
+    write_model(tmp_path / "strange", description, model._tables())
     found = described(load_model(tmp_path / "strange"), tmp_path)
 
     assert len(found.quality) == 20
     description["counts"] = {"urls": "<script>", "clusters": [1]}
-    write_model(tmp_path / "strange", description, ModelFiles(model._tables()))
+    write_model(tmp_path / "strange", description, model._tables())
     with pytest.raises(DamagedModelError, match=r"model\.json, 'counts', 'urls'"):
         load_model(tmp_path / "strange")

@@ -12,16 +12,11 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from command_line import run as command_line
-from command_line import told
-from dedup_crawler.cli import main
+from command_line import run, told
 from dedup_crawler.evidence.labelling import label_store
 from dedup_crawler.methods import make_method
 from dedup_crawler.methods.model.training_data import training_data
@@ -31,6 +26,7 @@ from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import normal_form
 from planted_pages import pages
 from planted_site import Crawl, session_ids, slugs
+from python_process import python
 from recordings import response
 from repository import ROOT
 from short_forum import short_recording
@@ -283,7 +279,7 @@ def test_a_page_that_never_ends_ends_the_first_try():
         "import time; from dedup_crawler.spark import texts; texts.MAX_SECONDS = 0.1; "
         "texts.clean_page = lambda *_, **__: time.sleep(60); list(texts._read_here(['page']))"
     )
-    assert run(code=code).returncode == -signal.SIGALRM
+    assert python("-c", code).returncode == -signal.SIGALRM
 
 
 def test_a_large_host_is_sampled_by_template(learn, tmp_path):
@@ -360,21 +356,16 @@ def test_the_stages_of_wsdm10_learn_the_rules_of_one_machine(spark, tmp_path):
     assert all(rules for rules, _ in expected.values())
 
 
-def run(*arguments, code):
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
-
-
 def test_mistakes_are_one_line(tmp_path):
     """A missing file, nothing but unreadable files, and a machine without the extra, which only a new process is."""
     pytest.importorskip("pyspark")
     (tmp_path / "x.txt").write_text("no pages")
     line = ["spark-train", tmp_path / "x.txt", "--models", tmp_path / "models"]
-    assert "there is no file or folder missing.warc" in told(command_line(line[0], "missing.warc", *line[2:]))
-    assert "which is no known format" in told(command_line(*line))
+    assert "there is no file or folder missing.warc" in told(run(line[0], "missing.warc", *line[2:]))
+    assert "which is no known format" in told(run(*line))
     blocked = "import sys; sys.modules['pyspark'] = None; "
-    done = run(*line, code=f"{blocked}import runpy; runpy.run_module('dedup_crawler', run_name='__main__')")
+    code = f"{blocked}import runpy; runpy.run_module('dedup_crawler', run_name='__main__')"
+    done = python("-c", code, *line)
     assert done.returncode == 1
     assert "pip install 'dedup-crawler[spark]'" in done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
@@ -385,10 +376,10 @@ def test_the_command_tells_what_it_did(spark, tmp_path):
     (tmp_path / "pages.jsonl").write_text(as_json(pages(host="forum.example")))
     (tmp_path / "few.jsonl").write_text(as_json(pages(host="few.example")[:3]) + "damaged\n")
     (tmp_path / "no.txt").write_text("no pages")
-    line = ["spark-train", str(tmp_path), "--models", str(tmp_path / "models")]
+    line = ["spark-train", tmp_path, "--models", tmp_path / "models"]
 
-    done = CliRunner().invoke(main, line)
-    again = CliRunner().invoke(main, [*line, "--json"])
+    done = run(*line)
+    again = run(*line, "--json")
 
     assert (done.exit_code, again.exit_code) == (0, 0), done.output + again.output
     first, learnt, refused = done.stdout.splitlines()
@@ -396,9 +387,8 @@ def test_the_command_tells_what_it_did(spark, tmp_path):
     assert learnt.startswith("  forum.example: 240 pages: 1 rules, ")
     assert refused == "  few.example: refused: 3 pages, fewer than 50"
     assert [warning.split(str(tmp_path))[1][:6] for warning in done.stderr.splitlines()] == ["/no.tx", "/few.j"]
-    told = json.loads(again.stdout)
-    assert told["known"] == len(told["hosts"]) == 1
-    assert told["refused"] == {"few.example": "3 pages, fewer than 50"}
-    script = [sys.executable, "-m", "dedup_crawler.spark", "--help"]
-    help_text = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    printed = json.loads(again.stdout)
+    assert printed["known"] == len(printed["hosts"]) == 1
+    assert printed["refused"] == {"few.example": "3 pages, fewer than 50"}
+    help_text = python("-m", "dedup_crawler.spark", "--help").stdout
     assert "Learn a model for each host of many recordings on Apache Spark" in help_text

@@ -59,13 +59,15 @@ def folder_name(host: str) -> str:
     return host.replace(":", "_") or "unknown-host"
 
 
-def write_model(folder: Path, description: Mapping[str, Any], files: ModelFiles) -> Path:
+def write_model(folder: Path, description: Mapping[str, Any], tables: Mapping[str, Any]) -> Path:
     """Write a model folder, and replace the model that was in *folder*; the same contents give the same bytes.
+
+    *tables* has the files: name -> JSON value, or the bytes of :data:`WEIGHTS`.
 
     BadInputError if *folder* holds anything but a model. ModelError if it cannot be written; the old model stays.
     """
     check_place(folder)
-    manifest, contents = _packed(description, files)
+    manifest, contents = _packed(description, tables)
     with _writing(folder):
         new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
         try:
@@ -105,15 +107,14 @@ def _writing(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def digest_of(description: Mapping[str, Any], files: ModelFiles) -> str:
+def digest_of(description: Mapping[str, Any], tables: Mapping[str, Any]) -> str:
     """Digest of a model folder with these contents."""
-    return str(_packed(description, files)[0]["digest"])
+    return str(_packed(description, tables)[0]["digest"])
 
 
-def _packed(description: Mapping[str, Any], files: ModelFiles) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _packed(description: Mapping[str, Any], tables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
     """The description with the digests of all files, and file name -> bytes."""
-    tables = files.tables.items()
-    contents = {name: table if isinstance(table, bytes) else _json_bytes(table) for name, table in tables}
+    contents = {name: table if isinstance(table, bytes) else _json_bytes(table) for name, table in tables.items()}
     manifest = {"format": FORMAT, **description, "files": {name: _sha256(data) for name, data in contents.items()}}
     return {**manifest, "digest": _sha256(_json_bytes(manifest))}, contents
 

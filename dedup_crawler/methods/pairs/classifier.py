@@ -64,7 +64,7 @@ class PairClassifier(Canonicalizer):
         clusters = sets.numbers()
         digest = training_digest((left, right, f"{is_same:d}") for left, right, is_same in pairs)
         self._remember(urls, clusters, digest)
-        self._know(urls, clusters)
+        self._know(urls[:_MAX_KNOWN], clusters[:_MAX_KNOWN])
         self._learn(pairs, _RECALL_FOR_PAIRS)
         self.quality_ = self._quality()
         return self
@@ -107,7 +107,6 @@ class PairClassifier(Canonicalizer):
             self._learn_nothing()
 
     def _know(self, urls: Sequence[str], clusters: Sequence[int]) -> None:
-        urls, clusters = urls[:_MAX_KNOWN], clusters[:_MAX_KNOWN]
         first: dict[int, str] = {}
         forms = [first.setdefault(cluster, url) for url, cluster in zip(urls, clusters, strict=True)]
         self.known_ = KnownUrls(urls, forms, Templater.learn(count_tokens(urls), deep=True))

@@ -103,20 +103,15 @@ def to_discarder(model: ModelRules, switched_off: Collection[str] = (), *, with_
     Rules whose identifiers are in *switched_off* are left out, because a crawl found them wrong. With *with_guards*, so
     are the rules of hosts where the model has guards.
     """
-    written = [_written(rule, model, switched_off, with_guards=with_guards) for rule in model.rules]
-    said = [each for each in written if not isinstance(each, LeftOut)]
-    left_out = [each for each in written if isinstance(each, LeftOut)]
+    said: list[dict[str, object]] = []
+    left_out: list[LeftOut] = []
+    for rule in model.rules:
+        try:
+            said.append(_said(rule, model, switched_off, with_guards=with_guards))
+        except _UnsayableError as error:  # noqa: PERF203 - each rule by itself
+            left_out.append(LeftOut(sentence_of(rule), str(error)))
     text = json.dumps(said, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
     return Export(text, len(said), (*left_out, *model.others), (NOTE,) if said else ())
-
-
-def _written(
-    rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, with_guards: bool
-) -> dict[str, object] | LeftOut:
-    try:
-        return _said(rule, model, switched_off, with_guards=with_guards)
-    except _UnsayableError as error:
-        return LeftOut(sentence_of(rule), str(error))
 
 
 def _said(rule: AnyRule, model: ModelRules, switched_off: Collection[str], *, with_guards: bool) -> dict[str, object]:

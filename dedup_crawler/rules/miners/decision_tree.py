@@ -165,13 +165,13 @@ def rules_of_rows(host: str, rows: Sequence[TreeRow], origin: str) -> Iterator[R
 
 
 def _best_test(
-    rows: Sequence[TreeRow], labels: Sequence[int], places: Sequence[int], keys: Iterable[str]
+    rows: Sequence[TreeRow], labels: Sequence[int], places: Sequence[int], keys: frozenset[str]
 ) -> tuple[str, dict[str | None, list[int]]] | None:
     """The key with the highest gain ratio, and the rows of each of its values; None if no key gains anything."""
     before = _entropy(Counter(labels[place] for place in places).values())
-    present = Counter(key for place in places for key in rows[place].context)
+    present = {key for place in places for key in rows[place].context}
     best = (0.0, "")
-    for key in present.keys() & frozenset(keys):
+    for key in present & keys:
         parts = _parts(rows, places, key).values()
         after = sum(len(part) / len(places) * _entropy(Counter(labels[p] for p in part).values()) for part in parts)
         if len(parts) > 1 and before - after > 1e-9:

@@ -124,8 +124,10 @@ def _text(tokens: Sequence[str]) -> str:
 
 def _is_known(pairs: PairsOfRule, urls: UrlList, known: RuleEngine) -> bool:
     """Return True if the parameter rules already give one form to the first pair."""
-    source, target = pairs.pairs[0] if pairs.pairs else (0, 0)
-    return source != target and known.form(urls.forms[source]) == known.form(urls.forms[target])
+    if not pairs.pairs:
+        return False
+    source, target = pairs.pairs[0]
+    return known.form(urls.forms[source]) == known.form(urls.forms[target])
 
 
 def without_redundancies(rules: Sequence[Substitution]) -> list[Substitution]:
@@ -159,7 +161,7 @@ def generalized_once(old: Tokens, new: Tokens) -> Iterator[tuple[Tokens, Tokens]
             yield old[:-1], new[:-1]
 
 
-def likely_parameters(urls: UrlList, *, min_support: int = 5, origin: str = "") -> list[LikelyParameter]:
+def likely_parameters(urls: UrlList, *, min_support: int, origin: str) -> list[LikelyParameter]:
     """Find the likely parameter rules of a host, the best supported first."""
     found = []
     for key, parts in sorted(_parameters_of(urls).items()):

@@ -64,23 +64,19 @@ class MappedCrawl:
             members[cluster].append(values)
         return members
 
-    def matching(self, rule: Rule) -> list[int]:
-        """Places of the URLs that *rule* matches."""
-        return [place for place in self._candidates(rule) if rule.matches(self.maps[place])]
-
     def counted(self, rule: Rule) -> Rule:
         """The rule with its statistics on these URLs, applied once and without other rules."""
         statistics = self._counted.get(rule.identity())
         if statistics is None:
             places: list[int] = []
             forms: list[str] = []
-            for place in self.matching(rule):
-                after = rule.apply(self.maps[place])
-                if after != self.maps[place]:
+            for place in self._candidates(rule):
+                before = self.maps[place]
+                if rule.matches(before) and (after := rule.apply(before)) != before:
                     places.append(place)
                     authority = self.forms[place].split("/", 3)[2]
                     forms.append(f"{after['scheme']}://{authority}{self.url_map.write(after)}")
-            statistics = self._merged(places, forms) if forms else RuleStatistics()
+            statistics = self._merged(places, forms)
             self._counted[rule.identity()] = statistics
         return replace(rule, statistics=statistics)
 

@@ -87,7 +87,7 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
     for number, its in enumerate(clusters):
         for cluster in its:
             of_cluster[cluster].append(number)
-    above = [{id(ancestor) for ancestor in node.ancestors()} for node in nodes]
+    above = [set(node.ancestors()) for node in nodes]
     common: dict[tuple[int, int], list[int]] = defaultdict(list)
     for cluster, numbers in of_cluster.items():
         largest = numbers
@@ -95,7 +95,7 @@ def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> It
             largest = sorted(numbers, key=lambda number: (-len(clusters[number][cluster]), number))[:_MAX_NODES]
             largest.sort()
         for s, t in combinations(largest, 2):
-            if id(nodes[s]) not in above[t] and id(nodes[t]) not in above[s]:
+            if nodes[s] not in above[t] and nodes[t] not in above[s]:
                 common[s, t].append(cluster)
         for s in largest:
             if len(clusters[s][cluster]) > 1:

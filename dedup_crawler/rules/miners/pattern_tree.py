@@ -104,7 +104,7 @@ def key_columns(maps: Sequence[KeyValues]) -> dict[str, KeyColumn]:
     return {key: KeyColumn(rows, values, len(maps)) for key, (rows, values) in found.items()}
 
 
-@dataclass
+@dataclass(eq=False)
 class Node:
     """URLs of one pattern."""
 

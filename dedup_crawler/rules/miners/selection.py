@@ -105,15 +105,15 @@ def graph_selection(found: Sequence[NodeRule], crawl: MappedCrawl, *, max_fpr: f
     """Rules that lead directly to destinations, and rules that stay within a node."""
     own = [each.rule for each in found if each.source is each.target]
     between = [each for each in found if each.source is not each.target]
-    nodes = list({id(node): node for each in between for node in (each.source, each.target)}.values())
-    numbers = {id(node): number for number, node in enumerate(nodes)}
+    nodes = list(dict.fromkeys(node for each in between for node in (each.source, each.target)))
+    numbers = {node: number for number, node in enumerate(nodes)}
     edges: dict[int, dict[int, Rule | None]] = defaultdict(dict)
     for each in sorted(between, key=lambda each: -each.rule.statistics.false_positive_rate):
-        edges[numbers[id(each.source)]][numbers[id(each.target)]] = each.rule  # the lowest rate overwrites the others
+        edges[numbers[each.source]][numbers[each.target]] = each.rule  # the lowest rate overwrites the others
     for number, node in enumerate(nodes):
         for ancestor in node.ancestors():
-            if id(ancestor) in numbers:
-                edges[number].setdefault(numbers[id(ancestor)], None)
+            if ancestor in numbers:
+                edges[number].setdefault(numbers[ancestor], None)
     direct = _direct_rules(_energy(nodes, edges), edges)
     return naive_selection([*own, *qualified(direct, crawl, max_fpr=max_fpr)], crawl)
 

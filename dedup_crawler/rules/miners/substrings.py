@@ -169,9 +169,7 @@ def _powers(base: int, n: int) -> Hashes:
     return powers
 
 
-def likely_substitutions(
-    urls: UrlList, *, max_tokens: int = 35, max_bucket: int = 11, min_support: int = 5
-) -> list[Substitution]:
+def likely_substitutions(urls: UrlList, *, max_tokens: int, max_bucket: int, min_support: int) -> list[Substitution]:
     """Find the likely rules of a host, the best supported first; at most 50,000."""
     table = TokenTable(urls.rests, urls.schemes)
     ranks = _shrinking_ranks(urls.forms)

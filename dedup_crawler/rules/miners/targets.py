@@ -88,10 +88,9 @@ def cluster_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> Counter[tuple[T
     be decoded; that is how the paper's method leaves such URLs unchanged (``/prev/10135`` -> ``/98579``).
     """
     pairs: Counter[tuple[Template, Template]] = Counter()
-    for members in _by_cluster(urls).values():
-        if len(members) > 1:
-            target = min(members, key=rank)
-            pairs.update((url.template, _paper_target(url, target)) for url in members)
+    for members in _repeated(urls):
+        target = min(members, key=rank)
+        pairs.update((url.template, _paper_target(url, target)) for url in members)
     return pairs
 
 
@@ -125,10 +124,9 @@ Links = dict[Template, dict[Template, TemplateMapping]]
 
 def _links(urls: Sequence[TemplatedUrl], examples: dict[Template, list[TemplatedUrl]]) -> Links:
     votes: dict[Template, Counter[TemplateMapping]] = defaultdict(Counter)
-    for members in _by_cluster(urls).values():
-        if len(members) > 1:
-            for source, mapping in _mappings_within(members[:_MAX_PER_CLUSTER]):
-                votes[source][mapping] += 1
+    for members in _repeated(urls):
+        for source, mapping in _mappings_within(members[:_MAX_PER_CLUSTER]):
+            votes[source][mapping] += 1
     known = {url.url: url.cluster for url in urls}
     links: Links = defaultdict(dict)
     for source, mappings in votes.items():
@@ -174,11 +172,12 @@ def _routes(target: Template, links: Links, allowed: set[Template]) -> dict[Temp
     return routes
 
 
-def _by_cluster(urls: Sequence[TemplatedUrl]) -> dict[int, list[TemplatedUrl]]:
+def _repeated(urls: Sequence[TemplatedUrl]) -> list[list[TemplatedUrl]]:
+    """The URLs of each cluster of two or more."""
     clusters: dict[int, list[TemplatedUrl]] = defaultdict(list)
     for url in urls:
         clusters[url.cluster].append(url)
-    return clusters
+    return [members for members in clusters.values() if len(members) > 1]
 
 
 def _paper_target(source: TemplatedUrl, target: TemplatedUrl) -> Template:

@@ -6,11 +6,10 @@ import json
 from collections import defaultdict
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dedup_crawler.cli import main
+from command_line import run as command_line
 from dedup_crawler.evaluation.quality import read_truth
 from dedup_crawler.live.exploration.rule_evidence import RuleCounts
 from dedup_crawler.methods import load_model, make_method
@@ -202,7 +201,7 @@ def test_other_hosts_are_left_alone(discarder):
 
 
 def run(*arguments):
-    return CliRunner().invoke(main, ["export", *map(str, arguments)])
+    return command_line("export", *arguments)
 
 
 def test_the_command(tmp_path, models):

@@ -10,7 +10,7 @@ import pytest
 
 from dedup_crawler.errors import BadInputError, DamagedModelError, ModelError
 from dedup_crawler.methods import load_model, make_method
-from dedup_crawler.methods.model.folder import ModelFiles, write_model
+from dedup_crawler.methods.model.folder import write_model
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.rules.learning import host_crawl, hypotheses
 from planted_visits import HOST, Visits, numbered, shuffled
@@ -49,7 +49,7 @@ def translator(
         "quality": {},
         **changes,
     }
-    return write_model(folder, description, ModelFiles(tables))
+    return write_model(folder, description, tables)
 
 
 @pytest.fixture(autouse=True)

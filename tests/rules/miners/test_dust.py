@@ -1,6 +1,7 @@
 """Parameter rules, trials, and the rules of a host."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -65,7 +66,7 @@ def test_more_general_rules_stand_for_what_they_imply():
 def test_what_fails_too_often_is_no_rule():
     """A substring that changes the page in a third of the cases is likely, but its sample fails, and it is not kept."""
     pages = [(f"/p{n}{end}", n if n % 3 else 100 + n + len(end)) for n in range(60) for end in ("", "/print")]
-    untried = DustSearch("dustbuster", 5, 35, 11, n_tried=0, epsilon=0.05, seed=0)
+    untried = replace(SEARCH, n_tried=0)
 
     assert said(listed(pages)) == []
     (rule,) = untried.rules_of(listed(pages))
@@ -98,17 +99,18 @@ def test_any_list_gives_rules_without_an_error(pieces, seed):
     draw = random.Random(seed)
     rests = ["/" + "".join(draw.choices(pieces, k=3)) for _ in range(30)] if pieces else ["/"]
     urls = listed([(rest, draw.randint(0, 3)) for rest in rests])
-    search = DustSearch("dustbuster", min_support=1, max_tokens=35, max_bucket=11, n_tried=20, epsilon=0.1, seed=seed)
+    search = replace(SEARCH, min_support=1, epsilon=0.1, seed=seed)
 
     rules = search.rules_of(urls)
 
     assert rules == search.rules_of(urls)
     assert all(rule.host == "a.example" for rule in rules)
-    assert all(rule.support >= 1 for rule in likely_parameters(urls, min_support=1))
+    assert all(rule.support >= 1 for rule in likely_parameters(urls, min_support=1, origin=""))
 
 
 def test_a_url_with_a_thousand_parameters_costs_no_square():
     """A parameter with too many URLs is left out of the search; so is one that only one URL has."""
     long = "&".join(f"p{n}=1" for n in range(1000))
 
-    assert likely_parameters(listed([(f"/{n}?{long}", n) for n in range(10)])) == []
+    urls = listed([(f"/{n}?{long}", n) for n in range(10)])
+    assert likely_parameters(urls, min_support=5, origin="") == []

@@ -1,10 +1,9 @@
 """What all miners do: on planted sites, and on hostile ones, with traps, contradictions, and nothing to learn."""
 
 import pytest
-from click.testing import CliRunner
 
+from command_line import run
 from costs import at_most
-from dedup_crawler.cli import main
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.methods import METHODS, make_method
 from dedup_crawler.methods.rule_based import RuleBased
@@ -133,7 +132,7 @@ def test_train_says_in_one_line_that_there_is_nothing_to_learn(name, tmp_path):
         store.flush()
         store.write_clusters({f"{HOST}/{i}": i for i in range(12)})
 
-    done = CliRunner().invoke(main, ["train", name, "--db", str(db), "--model", str(tmp_path / "model")])
+    done = run("train", name, "--db", db, "--model", tmp_path / "model")
 
     assert done.exit_code == 0, done.output
     assert [line.strip() for line in done.output.splitlines() if "no rules" in line] == [

@@ -24,13 +24,20 @@ def listed(rests, sizes=None):
     return UrlList("a.example", [ORIGIN + rest for rest in rests], lows, highs, are_clusters=False)
 
 
-def mined(urls, **options):
-    return [("".join(rule.old), "".join(rule.new), rule.support) for rule in likely_substitutions(urls, **options)]
+def likely(urls, max_tokens=35, max_bucket=11, min_support=5):
+    return likely_substitutions(urls, max_tokens=max_tokens, max_bucket=max_bucket, min_support=min_support)
 
 
-def kept(urls, **options):
-    rules = without_redundancies(likely_substitutions(urls, **options))
+def told(rules):
     return [("".join(rule.old), "".join(rule.new), rule.support) for rule in rules]
+
+
+def mined(urls, **options):
+    return told(likely(urls, **options))
+
+
+def kept(urls):
+    return told(without_redundancies(likely(urls)))
 
 
 def by_hand(urls, max_tokens, max_bucket):
@@ -77,7 +84,7 @@ def test_what_has_many_alternatives_is_an_id():
     """Twelve topics of one size differ in a number: the bucket is too large, and gives no rule."""
     urls = listed([f"/{section}/{n}" for section in "abcdefgh" for n in range(12)], [n // 12 for n in range(96)])
 
-    assert likely_substitutions(urls, max_bucket=11) == []
+    assert likely(urls, max_bucket=11) == []
     assert ("11>", "10>", 8) in mined(urls, max_bucket=12)
 
 
@@ -113,10 +120,7 @@ def test_finds_what_the_algorithm_as_it_reads_finds(texts, seed, max_tokens, max
     draw = random.Random(seed)
     urls = listed(rests, [draw.randint(1, 3) for _ in rests])
     expected = by_hand(urls, max_tokens, max_bucket)
-    found = {
-        (rule.old, rule.new): rule.support
-        for rule in likely_substitutions(urls, max_tokens=max_tokens, max_bucket=max_bucket, min_support=1)
-    }
+    found = {(rule.old, rule.new): rule.support for rule in likely(urls, max_tokens, max_bucket, min_support=1)}
 
     assert found.keys() <= expected.keys()
     assert all(support <= expected[rule] for rule, support in found.items())
@@ -144,7 +148,7 @@ def test_the_cost_is_about_that_of_sorting():
             [f"/a/b/c{i // 2 % 97}/t{i // 2}{'.html' * (i % 2)}" for i in range(n)], [i // 2 for i in range(n)]
         )
         started = time.process_time()
-        assert likely_substitutions(urls)
+        assert likely(urls)
         return time.process_time() - started
 
     assert min(seconds(16_000) for _ in range(2)) < 24 * max(min(seconds(2_000) for _ in range(2)), 0.02)
