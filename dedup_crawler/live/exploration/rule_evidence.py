@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import filterfalse
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -249,8 +248,9 @@ class RuleEvidence:
 
     def states(self) -> Iterator[RuleState]:
         """Yield the rules that have drops, tests, or are switched off."""
-        for rule in filterfalse(is_value, [*self._lives]):
-            life = self._lives[rule]
+        for rule, life in self._lives.items():
+            if is_value(rule):
+                continue
             n_dropped = max(0, self._n_dropped[rule])
             if life.is_switched_off:
                 standing = "switched off"
@@ -286,10 +286,8 @@ class RuleEvidence:
         if any(is_value(rule) and self._life_of(rule).is_switched_off for rule in sharing):
             self.given_up(sharing)  # a second test of a wrong value says nothing new about its candidate
             return None
-        if is_same:
-            self.n_agreed += 1
-        else:
-            self.n_disagreed += 1
+        self.n_agreed += is_same
+        self.n_disagreed += not is_same
         drops = self._drops_by(sharing)
         drops.n_right += is_same
         drops.n_wrong += not is_same
