@@ -30,7 +30,7 @@ from dedup_crawler.live.exploration.rule_life import (
     ValueLives,
     share_that_holds,
 )
-from dedup_crawler.methods.model.evidence_file import RuleCounts
+from dedup_crawler.methods.model.evidence_file import LostPages, RuleCounts, lost_pages
 from dedup_crawler.rules.language.identifiers import as_candidate, is_value, rule_of
 
 MAX_SETS = 10_000
@@ -48,6 +48,10 @@ class Verdicts(NamedTuple):
     """All other drops, and unsent drops of rules that were switched off."""
     n_right: int
     n_wrong: int
+
+    def lost(self) -> LostPages:
+        """Estimate how many pages the drops have lost."""
+        return lost_pages(self.n_tested, self.n_right, self.n_wrong, self.n_untested)
 
 
 @dataclass(slots=True)
