@@ -73,7 +73,7 @@ class RuleEvidence:
         self._epsilon = epsilon
         self._lives: dict[str, Life] = {}
         self._standard: set[str] = set()
-        self._rules_of: dict[str, set[str]] = {}  # what rules do -> the rules, of all models so far
+        self._rules_of: defaultdict[str, set[str]] = defaultdict(set)  # what rules do -> the rules of all models
         self._values: defaultdict[str, ValueLives] = defaultdict(ValueLives)  # by candidate
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
         self.speakers = Speakers()
@@ -122,7 +122,7 @@ class RuleEvidence:
             if life is not None and not life.n_wrong and not life.is_switched_off:
                 self._lives[rule] = life
             elif rule in effects:
-                earlier = (self._rules_of.get(effects[rule], set()) - training.keys()) & self._lives.keys()
+                earlier = (self._rules_of[effects[rule]] - training.keys()) & self._lives.keys()
                 worst = max((self._lives[each] for each in earlier), key=lambda life: life.n_disagreed, default=None)
                 if worst is not None and worst.n_disagreed:
                     self._life_of(rule).begin_with(RuleCounts(worst.n_agreed, worst.n_disagreed))
@@ -130,7 +130,7 @@ class RuleEvidence:
                     best = max(held, key=lambda each: (self._lives[each].n_here, each))
                     self._lives[rule] = self._lives[best].passed_on()
         for rule, effect in effects.items():
-            self._rules_of.setdefault(effect, set()).add(rule)
+            self._rules_of[effect].add(rule)
         self._standard.update(standard)
         for rule, counts in training.items():
             life = self._life_of(rule)
@@ -242,7 +242,7 @@ class RuleEvidence:
 
     def is_held(self, rule: str) -> bool:
         """Return True if a rule is held back after too many undecided explorations in a row."""
-        return rule in self._lives and self._lives[rule].is_held()
+        return self._life_of(rule).is_held()
 
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
@@ -302,7 +302,7 @@ class RuleEvidence:
             if off := tuple(rule for rule in sharing if self._lives[rule].is_switched_off):
                 self.given_up(set(sharing).difference(off))  # this test was under way when the culprit was found
                 sharing = off
-        doubted = set() if is_same else self._doubted(sharing)
+        doubted = self._doubted(sharing)
         for rule in sharing:
             life = self._lives[rule]
             life.n_here += 1

@@ -166,9 +166,8 @@ class Life:
     def own_counts(self) -> RuleCounts:
         """Return the counts of this process alone."""
         n_agreed, n_disagreed, _ = self.foreign
-        return RuleCounts(
-            max(0, self.n_agreed - n_agreed), max(0, self.n_disagreed - n_disagreed), self.is_switched_off
-        )
+        # wrong ones may have been taken back
+        return RuleCounts(self.n_agreed - n_agreed, max(0, self.n_disagreed - n_disagreed), self.is_switched_off)
 
     def take_in(self, others: RuleCounts) -> bool:
         """Take in the tests of the other crawlers; return True if there are new ones."""
