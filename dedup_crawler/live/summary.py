@@ -105,7 +105,7 @@ def progress_line(crawl: FilteredCrawl) -> str:
     evidence = crawl.models.evidence
     n_dropped, n_explored = map(crawl.report.counted, ("request/dropped", "request/explored"))
     by_rule = evidence.n_dropped()
-    n_verified = sum(evidence.is_verified([rule]) for rule in by_rule)
+    n_verified = sum(map(evidence.is_verified, by_rule))
     line = (
         f"Filter so far: {crawl.n_fetched} fetched, {n_dropped} dropped, {n_explored} explored "
         f"({evidence.n_disagreed} of {evidence.n_agreed + evidence.n_disagreed} compared were other pages), "

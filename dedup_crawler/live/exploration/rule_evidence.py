@@ -265,19 +265,19 @@ class RuleEvidence:
             elif life.is_held():
                 standing = "held back"
             else:
-                standing = "verified" if self.n_missing(rule) == 0 else "being tested"
+                standing = "verified" if self.is_verified(rule) else "being tested"
             if n_dropped or life.n_here or life.is_switched_off:
                 yield RuleState(rule, standing, n_dropped, life.n_here, life.n_wrong)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
         """Return True if all *rules* are verified, and tested so often that their drops need not survive a kill."""
         return all(
-            self.n_missing(rule) == 0 and (is_value(rule) or self._life_of(rule).n_here >= SETTLED) for rule in rules
+            self.is_verified(rule) and (is_value(rule) or self._life_of(rule).n_here >= SETTLED) for rule in rules
         )
 
-    def is_verified(self, rules: Iterable[str]) -> bool:
-        """Return True if all *rules* had enough explorations, and these went well."""
-        return all(self.n_missing(rule) == 0 for rule in rules)
+    def is_verified(self, rule: str) -> bool:
+        """Return True if a rule had enough explorations, and these went well."""
+        return self.n_missing(rule) == 0
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
         """Record the verdict on one drop by *rules*; return the rule that is switched off from now on, if any.
