@@ -91,9 +91,10 @@ class Answers:
             at_once(self._seen.note(_ROWS_FACT, self._explorer.alike.left()))
         if is_formed and len(forms) > 1:
             refused |= self._sinks.note(forms[-1], forms[:-1])
-        self._confirm(form for form in forms if form not in refused)
+        confirmed = [form for form in forms if form not in refused]
+        self._confirm(confirmed)
         if refused:
-            marks.answers_for(request, (form for form in forms if form not in refused))
+            marks.answers_for(request, confirmed)
         elif is_page:
             self._note_fetched(request)
         if not self.has_spider_side:

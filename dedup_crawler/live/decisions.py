@@ -45,15 +45,12 @@ class Decisions:
 
         Suspends only if the seen set is in another process.
         """
-        if is_start or not self._owners:
-            return await self._decide(requests, is_start)
-        is_new = [not self._is_repeat(request) for request in requests]
-        if (n_repeats := is_new.count(False)) == 0:
-            return await self._decide(requests, is_start)
-        self._count("request/processed", n_repeats)
-        self._count("request/kept", n_repeats)
-        found = iter(await self._decide([*compress(requests, is_new)], is_start))
-        return [not is_asked or next(found) for is_asked in is_new]
+        is_new = [is_start or not self._is_repeat(request) for request in requests]
+        if n_repeats := is_new.count(False):
+            self._count("request/processed", n_repeats)
+            self._count("request/kept", n_repeats)
+        sent = iter(await self._decide([*compress(requests, is_new)], is_start))
+        return [not is_asked or next(sent) for is_asked in is_new]
 
     def _is_repeat(self, request: Request) -> bool:
         """Return True if the URL of a link already owns its form; the dupefilter then decides about it."""
@@ -83,7 +80,7 @@ class Decisions:
             if question is None:
                 sent.append(True)
             elif question.is_covered:
-                sent.append(await self._is_sent_as_duplicate(question, question.fired, Standing.SEEN))
+                sent.append(await self._is_sent_as_duplicate(question, question.fired, is_awaited=False))
             elif (holder := next(holders)).standing is Standing.NEW:
                 sent.append(self._owns(question))
             else:
@@ -110,7 +107,7 @@ class Decisions:
             request.meta.update(marked)
             marks.answers_for(request, forms)
             return True
-        is_sent = await self._is_sent_as_duplicate(question, question.fired, holder.standing)
+        is_sent = await self._is_sent_as_duplicate(question, question.fired, is_awaited=False)
         self._count("request/kept", -1)  # it was counted when it was queued
         marks.answers_for(request, forms)
         return is_sent
@@ -133,7 +130,7 @@ class Decisions:
     def _owns(self, question: Question) -> bool:
         """Let the first URL of a form pass."""
         if question.is_redirected or self._covered.redirected:
-            self._note_reached(question, Holder(Standing.NEW, 0))
+            self._note_reached(question, is_alone=True)
         if self._codes.invalid:  # its earlier owner may have got the form by a rule that was switched off
             self._explorer.comparisons.owners.forget(question.digest)
         self._report.owners[question.digest] = question.request.url
@@ -142,7 +139,7 @@ class Decisions:
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
         """Return True if a URL passes although its form is claimed."""
-        self._note_reached(question, holder)
+        self._note_reached(question, is_alone=holder.rules == BEHIND)
         rules = question.fired
         if holder.rules not in (0, question.rules):
             rules = tuple(dict.fromkeys([*rules, *self._codes.rules_of(holder.rules)]))
@@ -164,7 +161,7 @@ class Decisions:
             question = self.questions.alone(question)
             holder = (await self._holders([question]))[0]
             return self._owns(question) if holder.standing is Standing.NEW else await self._is_sent(question, holder)
-        return await self._is_sent_as_duplicate(question, rules, holder.standing)
+        return await self._is_sent_as_duplicate(question, rules, is_awaited=holder.standing is Standing.AWAITED)
 
     def _is_missing(self, question: Question) -> bool:
         """Return True if the page that a link was taken for should hold it, and does not."""
@@ -179,23 +176,24 @@ class Decisions:
         if len(url := question.request.url) <= _MAX_URL and question.digest not in self._covered.led:
             self._owners[url] = question.form
 
-    def _note_reached(self, question: Question, holder: Holder) -> None:
-        """Tell the explorer that a link, or only the redirect of an explored covered URL, has reached a form."""
+    def _note_reached(self, question: Question, *, is_alone: bool) -> None:
+        """Tell the explorer that a link, or the redirect of an explored covered URL, has reached a form.
+
+        *is_alone*: before such a redirect, nothing but others of its kind has reached the form.
+        """
         test = marks.test_of(question.request)
         if test is None or test[1] not in marks.OF_COVERED:
             if REDIRECTED_KEY in question.request.meta:
                 return  # not a link: the spider follows a redirect
             self._covered.reached(question.digest, question.referrer.url if question.referrer is not None else None)
         elif not question.model.is_covered(question.url):  # covered URLs do not count as reached
-            is_alone = holder.standing is Standing.NEW or holder.rules == BEHIND
             expected = marks.REACHED_ALONE if is_alone else marks.REACHED
             if is_alone:
                 self._covered.led_alone(question.digest)
             marks.change(question.request, {"test": (question.digest, expected, test[2])})
 
-    async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], standing: Standing) -> bool:
-        """Return True if a duplicate or a covered URL is sent nevertheless."""
-        is_awaited = standing is Standing.AWAITED
+    async def _is_sent_as_duplicate(self, question: Question, rules: tuple[str, ...], *, is_awaited: bool) -> bool:
+        """Return True if a duplicate, whose owner may be awaited, or a covered URL is sent nevertheless."""
         if not is_awaited and self._explorer.walls.is_frozen(question.url):
             if not question.answers_again:
                 self._count("request/frozen")
@@ -229,9 +227,9 @@ class Decisions:
 
         The target of a redirect is not its duplicate.
         """
-        claims = [Claim(question.digest, owner_tag(normal_form(source)), 0, None) for source in sources]
+        claims = [Claim(question.digest, owner_tag(normal_form(source))) for source in sources]
         try:
-            return any(holder.standing <= Standing.OWN_SEEN for holder in await self._seen.claim(claims, ()))
+            return any(holder.standing <= Standing.OWN_SEEN for holder in await self._seen.claim(claims))
         except SeenUnavailableError:
             return True
 

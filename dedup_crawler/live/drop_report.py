@@ -68,8 +68,8 @@ class DropReport:
         owner = None if question.is_covered else self.owners.get(question.digest)
         request.meta["dedup_canonical"] = question.form
         request.meta["dedup_reason"] = reason
-        for rule in rules[:1] if len(self._told) < _MAX_RULES else ():
-            self.count(f"dropped/rule/{rule}")
+        if rules and len(self._told) < _MAX_RULES:
+            self.count(f"dropped/rule/{rules[0]}")
         self._log(question, rules, reason, owner, is_dry_run)
         if is_dry_run:
             return
@@ -86,17 +86,10 @@ class DropReport:
 
     def switched_off(self, rule: str, sentence: str, reason: str, n_again: int) -> None:
         """Warn that a rule, or a value of a candidate, merged different pages."""
-        if is_value(rule):
-            self.count("values/switched_off")
-        else:
-            self.count("rules/switched_off")
-        logger.warning(
-            "Rule %s is switched off, it merges different pages (%s): %s. %d requests that it dropped are sent again.",
-            rule,
-            reason,
-            sentence,
-            n_again,
-            extra={"spider": self._crawler.spider},
+        self.count("values/switched_off" if is_value(rule) else "rules/switched_off")
+        self.warn(
+            f"Rule {rule} is switched off, it merges different pages ({reason}): {sentence}. "
+            f"{n_again} requests that it dropped are sent again."
         )
         self._crawler.signals.send_catch_log(
             signals.rule_switched_off, spider=self._crawler.spider, rule=rule, reason=reason

@@ -17,7 +17,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.live.crawl import FilteredCrawl
 from dedup_crawler.live.exploration.rule_life import RuleState
 from dedup_crawler.live.models.live_models import LiveModels
-from dedup_crawler.methods.model.evidence_file import lost_pages
+from dedup_crawler.methods.model.evidence_file import LostPages
 from dedup_crawler.methods.model.folder import write_whole
 
 MANY_DROPS = 20
@@ -67,8 +67,7 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
         parts.append(_precision(evidence.n_agreed, n_judged, n_dropped))
     else:
         verdicts = evidence.verdicts()
-        lost = lost_pages(verdicts.n_tested, verdicts.n_right, verdicts.n_wrong, verdicts.n_untested)
-        estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
+        lost = verdicts.lost()
         stats.set_value("dedup/lost/estimate", "unknown" if lost.estimate is None else round(lost.estimate, 1))
         stats.set_value("dedup/lost/low", round(lost.low, 1))
         stats.set_value("dedup/lost/high", round(lost.high, 1))
@@ -86,7 +85,8 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
             f"{count('request/released')} released",
         ]
         if n_left:
-            parts.append(f"pages lost by estimate: {estimate} (95 %: {lost.low:.0f} to {lost.high:.0f})")
+            estimate, interval = _said(lost)
+            parts.append(f"pages lost by estimate: {estimate} ({interval})")
     if n_off := count("rules/switched_off"):
         parts.append(f"{n_off} rules switched off")
     yield level, f"Duplicate filter: {', '.join(parts)}."
@@ -105,7 +105,7 @@ def progress_line(crawl: FilteredCrawl) -> str:
     evidence = crawl.models.evidence
     n_dropped, n_explored = map(crawl.report.counted, ("request/dropped", "request/explored"))
     by_rule = evidence.n_dropped()
-    n_verified = sum(evidence.is_verified([rule]) for rule in by_rule)
+    n_verified = sum(map(evidence.is_verified, by_rule))
     line = (
         f"Filter so far: {crawl.n_fetched} fetched, {n_dropped} dropped, {n_explored} explored "
         f"({evidence.n_disagreed} of {evidence.n_agreed + evidence.n_disagreed} compared were other pages), "
@@ -141,6 +141,12 @@ def _precision(n_agreed: int, n_judged: int, n_dropped: int) -> str:
     return f"precision {n_agreed / n_judged:.4f} ({n_agreed} of {n_judged} compared were the same page, of {n_dropped})"
 
 
+def _said(lost: LostPages) -> tuple[str, str]:
+    """Return the estimate and the interval as text."""
+    estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
+    return estimate, f"95 %: {lost.low:.0f} to {lost.high:.0f}"
+
+
 def begin_status(path: str) -> None:
     """Write the first page; BadInputError if it cannot be written."""
     try:
@@ -164,7 +170,6 @@ def numbers(crawl: FilteredCrawl) -> list[Number]:
     """Return the figures of the crawl so far."""
     count, evidence = crawl.report.counted, crawl.models.evidence
     verdicts = evidence.verdicts()
-    lost = lost_pages(verdicts.n_tested, verdicts.n_right, verdicts.n_wrong, verdicts.n_untested)
     n_urls = verdicts.n_tested + verdicts.n_untested
     n_judged = evidence.n_agreed + evidence.n_disagreed
     found = [
@@ -175,8 +180,7 @@ def numbers(crawl: FilteredCrawl) -> list[Number]:
     if would_drop := count("request/would_drop"):
         found.append(("would have been dropped", f"{would_drop:,}", "dry run: nothing is dropped"))
     if n_urls:
-        estimate = "unknown" if lost.estimate is None else f"{lost.estimate:.0f}"
-        found.append(("pages lost by estimate", estimate, f"95 %: {lost.low:.0f} to {lost.high:.0f}"))
+        found.append(("pages lost by estimate", *_said(verdicts.lost())))
     if evidence.n_taken_back:
         found.append(("dropped and sent after all", f"{evidence.n_taken_back:,}", ""))
     return found

@@ -68,8 +68,7 @@ class Comparisons:
             self._framed.clear()
         self._framed.add(form)
         self._site(page.host).offer(form, page)
-        if self._early:
-            self._compare_early(may_wait=True)
+        self._compare_early(may_wait=True)
 
     def explored(self, form: bytes, duplicate: Duplicate) -> None:
         """Compare a duplicate with its owner's page, now or when that comes."""
@@ -119,8 +118,7 @@ class Comparisons:
             beside = [before, after, self.owners.latest()]
             if frame := frames_of_time(owner, duplicate.page, beside):
                 is_same = same_page(owner, duplicate.page, site.with_frame(frame), duplicate.rules)
-        rules = dict.fromkeys([*duplicate.rules, *self.owners.rules_of(form)])
-        self._on_verdict(form, [*rules], is_same)
+        self._on_verdict(form, (*duplicate.rules, *self.owners.rules_of(form)), is_same)
 
     def _compare_early(self, *, may_wait: bool) -> None:
         """Compare the pairs of pages that came before the text of their site was known."""

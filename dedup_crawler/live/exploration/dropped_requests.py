@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from math import isqrt
 from typing import NamedTuple
 
@@ -62,7 +62,7 @@ class _RuleDrops:
         """Choose *n* drops, and some of each row that is too long; note them as tests."""
         numbers, longest = [*self.numbers], max(UNTESTED, int(UNTESTED_SHARE * self._n_all()))
         some = _evenly(numbers, n, form_of, told)
-        for row in _rows(numbers, sorted({*self.tested, *(2 * number for number in some)})):
+        for row in _rows(numbers, {*self.tested, *(2 * number for number in some)}):
             some |= _evenly(row, _n_between(len(row), longest), form_of, told)
         latest = self._noted(numbers, some)
         if self.is_due():
@@ -204,14 +204,11 @@ def _evenly(numbers: Sequence[int], n: int, form_of: Mapping[int, bytes], told: 
     return chosen
 
 
-def _rows(numbers: Sequence[int], tested: Sequence[int]) -> list[list[int]]:
-    """Return rows of requests without a test between them, by their *numbers*; both arguments are sorted."""
-    rows: dict[int, list[int]] = {}
-    for number in numbers:
-        place = bisect(tested, 2 * number)
-        if not place or tested[place - 1] != 2 * number:
-            rows.setdefault(place, []).append(number)
-    return list(rows.values())
+def _rows(numbers: Iterable[int], tested: Set[int]) -> list[list[int]]:
+    """Return rows of requests without a test between them, by their *numbers*, which are sorted."""
+    places = sorted(tested)
+    untested = (number for number in numbers if 2 * number not in tested)
+    return [[*row] for _, row in groupby(untested, lambda number: bisect(places, 2 * number))]
 
 
 def _n_between(n: int, longest: int) -> int:

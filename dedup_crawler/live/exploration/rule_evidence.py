@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import filterfalse
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -31,7 +30,7 @@ from dedup_crawler.live.exploration.rule_life import (
     ValueLives,
     share_that_holds,
 )
-from dedup_crawler.methods.model.evidence_file import RuleCounts
+from dedup_crawler.methods.model.evidence_file import LostPages, RuleCounts, lost_pages
 from dedup_crawler.rules.language.identifiers import as_candidate, is_value, rule_of
 
 MAX_SETS = 10_000
@@ -49,6 +48,10 @@ class Verdicts(NamedTuple):
     """All other drops, and unsent drops of rules that were switched off."""
     n_right: int
     n_wrong: int
+
+    def lost(self) -> LostPages:
+        """Estimate how many pages the drops have lost."""
+        return lost_pages(self.n_tested, self.n_right, self.n_wrong, self.n_untested)
 
 
 @dataclass(slots=True)
@@ -70,7 +73,7 @@ class RuleEvidence:
         self._epsilon = epsilon
         self._lives: dict[str, Life] = {}
         self._standard: set[str] = set()
-        self._rules_of: dict[str, set[str]] = {}  # what rules do -> the rules, of all models so far
+        self._rules_of: defaultdict[str, set[str]] = defaultdict(set)  # what rules do -> the rules of all models
         self._values: defaultdict[str, ValueLives] = defaultdict(ValueLives)  # by candidate
         self._held_and_failed: dict[str, tuple[int, int]] = {}  # site -> number of its rules that held, and that failed
         self.speakers = Speakers()
@@ -119,7 +122,7 @@ class RuleEvidence:
             if life is not None and not life.n_wrong and not life.is_switched_off:
                 self._lives[rule] = life
             elif rule in effects:
-                earlier = (self._rules_of.get(effects[rule], set()) - training.keys()) & self._lives.keys()
+                earlier = (self._rules_of[effects[rule]] - training.keys()) & self._lives.keys()
                 worst = max((self._lives[each] for each in earlier), key=lambda life: life.n_disagreed, default=None)
                 if worst is not None and worst.n_disagreed:
                     self._life_of(rule).begin_with(RuleCounts(worst.n_agreed, worst.n_disagreed))
@@ -127,7 +130,7 @@ class RuleEvidence:
                     best = max(held, key=lambda each: (self._lives[each].n_here, each))
                     self._lives[rule] = self._lives[best].passed_on()
         for rule, effect in effects.items():
-            self._rules_of.setdefault(effect, set()).add(rule)
+            self._rules_of[effect].add(rule)
         self._standard.update(standard)
         for rule, counts in training.items():
             life = self._life_of(rule)
@@ -239,7 +242,7 @@ class RuleEvidence:
 
     def is_held(self, rule: str) -> bool:
         """Return True if a rule is held back after too many undecided explorations in a row."""
-        return rule in self._lives and self._lives[rule].is_held()
+        return self._life_of(rule).is_held()
 
     def n_missing(self, rule: str) -> int:
         """Return the number of explorations that a rule needs to be verified; at 0 its drops need not be kept."""
@@ -249,8 +252,9 @@ class RuleEvidence:
 
     def states(self) -> Iterator[RuleState]:
         """Yield the rules that have drops, tests, or are switched off."""
-        for rule in filterfalse(is_value, [*self._lives]):
-            life = self._lives[rule]
+        for rule, life in self._lives.items():
+            if is_value(rule):
+                continue
             n_dropped = max(0, self._n_dropped[rule])
             if life.is_switched_off:
                 standing = "switched off"
@@ -261,19 +265,19 @@ class RuleEvidence:
             elif life.is_held():
                 standing = "held back"
             else:
-                standing = "verified" if self.n_missing(rule) == 0 else "being tested"
+                standing = "verified" if self.is_verified(rule) else "being tested"
             if n_dropped or life.n_here or life.is_switched_off:
                 yield RuleState(rule, standing, n_dropped, life.n_here, life.n_wrong)
 
     def is_settled(self, rules: Iterable[str]) -> bool:
         """Return True if all *rules* are verified, and tested so often that their drops need not survive a kill."""
         return all(
-            self.n_missing(rule) == 0 and (is_value(rule) or self._life_of(rule).n_here >= SETTLED) for rule in rules
+            self.is_verified(rule) and (is_value(rule) or self._life_of(rule).n_here >= SETTLED) for rule in rules
         )
 
-    def is_verified(self, rules: Iterable[str]) -> bool:
-        """Return True if all *rules* had enough explorations, and these went well."""
-        return all(self.n_missing(rule) == 0 for rule in rules)
+    def is_verified(self, rule: str) -> bool:
+        """Return True if a rule had enough explorations, and these went well."""
+        return self.n_missing(rule) == 0
 
     def record(self, rules: Iterable[str], form_digest: bytes, *, is_same: bool) -> str | None:
         """Record the verdict on one drop by *rules*; return the rule that is switched off from now on, if any.
@@ -286,10 +290,8 @@ class RuleEvidence:
         if any(is_value(rule) and self._life_of(rule).is_switched_off for rule in sharing):
             self.given_up(sharing)  # a second test of a wrong value says nothing new about its candidate
             return None
-        if is_same:
-            self.n_agreed += 1
-        else:
-            self.n_disagreed += 1
+        self.n_agreed += is_same
+        self.n_disagreed += not is_same
         drops = self._drops_by(sharing)
         drops.n_right += is_same
         drops.n_wrong += not is_same
@@ -300,7 +302,7 @@ class RuleEvidence:
             if off := tuple(rule for rule in sharing if self._lives[rule].is_switched_off):
                 self.given_up(set(sharing).difference(off))  # this test was under way when the culprit was found
                 sharing = off
-        doubted = set() if is_same else self._doubted(sharing)
+        doubted = self._doubted(sharing)
         for rule in sharing:
             life = self._lives[rule]
             life.n_here += 1

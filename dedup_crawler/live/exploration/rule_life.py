@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from scrapy.utils.datatypes import LocalCache
@@ -165,9 +166,8 @@ class Life:
     def own_counts(self) -> RuleCounts:
         """Return the counts of this process alone."""
         n_agreed, n_disagreed, _ = self.foreign
-        return RuleCounts(
-            max(0, self.n_agreed - n_agreed), max(0, self.n_disagreed - n_disagreed), self.is_switched_off
-        )
+        # wrong ones may have been taken back
+        return RuleCounts(self.n_agreed - n_agreed, max(0, self.n_disagreed - n_disagreed), self.is_switched_off)
 
     def take_in(self, others: RuleCounts) -> bool:
         """Take in the tests of the other crawlers; return True if there are new ones."""
@@ -207,9 +207,8 @@ class Life:
             return 1.0
         if self.n_here + self.n_under_way < HELD:
             return max(epsilon, FIRST_RATE)
-        is_suspected = any(not verdict.is_right for verdict in list(self.recent)[-SUSPECTED:])
         rate = YOUNG_RATE * YOUNG / (YOUNG + self.n_explored + self.n_under_way + self.n_learnt_from)
-        return max(epsilon, rate, SUSPECTED_RATE if is_suspected else 0.0)
+        return max(epsilon, rate, SUSPECTED_RATE if self._n_lacking() else 0.0)
 
     def suspicion(self) -> float:
         """Return the significance level by the p-value of the verdicts under the promise; above 1 the rule fails."""
@@ -218,8 +217,6 @@ class Life:
 
     def n_missing(self, n_dropped: int, share: float) -> int:
         """Return the number of further tests that the rule needs; for *share* see :func:`tests_worth`."""
-        # right verdicts after the last wrong one
-        n_good = next((n for n, each in enumerate(reversed(self.recent)) if not each.is_right), SUSPECTED)
         n_wanted = math.ceil(self.n_wrong / (MORE_WRONG * self.promised_error))
         # the site may have changed since training, and since the first tests
         n_late = self.n_here - self.n_until_half
@@ -228,7 +225,12 @@ class Life:
         else:
             n_worth = tests_worth(n_late + self.n_learnt_from, 0, n_dropped, share)
             n_worth = min(n_worth, max(0, MAX_TESTS - self.n_here))
-        return max(int(self.is_doubted), HELD - self.n_here, n_worth, n_wanted - self.n_explored, SUSPECTED - n_good)
+        return max(int(self.is_doubted), HELD - self.n_here, n_worth, n_wanted - self.n_explored, self._n_lacking())
+
+    def _n_lacking(self) -> int:
+        """Return the number of right verdicts that are missing after a wrong one; 0 if the latest are all right."""
+        latest = islice(reversed(self.recent), SUSPECTED)
+        return next((SUSPECTED - n for n, verdict in enumerate(latest) if not verdict.is_right), 0)
 
     def has_held(self) -> bool:
         """Return True if this process has tested the rule, and no test was ever wrong."""

@@ -39,24 +39,19 @@ _PLAIN = bytes(byte if chr(byte).isalpha() or byte > 127 else 48 if chr(byte).is
 _N_BITS = 1 << 25  # 4 MiB
 
 
-def page_signature(body: bytes) -> int:
+@lru_cache(16)  # the same page is looked at for each of its forms
+def signature_of(page: FetchedPage) -> int:
     """Return a 64-bit hash of a page's visible words without digits, which is equal for all answers of a wall.
 
     A wall may show each visitor the time and a token. Attributes do not count either, because a form may carry a new
     token and return address on each page. For speed, no word is processed on its own.
     """
     # keep text between tags; a tag goes from "<" to the next ">"
-    text = b" ".join(_TEXT.findall(b">" + without_scripts(body[:MAX_BYTES]))).translate(_PLAIN)
+    text = b" ".join(_TEXT.findall(b">" + without_scripts(page.body[:MAX_BYTES]))).translate(_PLAIN)
     # remove each word that contains a digit
     first, *behind = (b" " + text + b" ").split(b"0")
     words = [first.rpartition(b" ")[0], *[piece.partition(b" ")[2].rpartition(b" ")[0] for piece in behind if piece]]
     return xxhash.xxh3_64_intdigest(b" ".join(words).translate(None, b" "))
-
-
-@lru_cache(16)  # the same page is looked at for each of its forms
-def signature_of(page: FetchedPage) -> int:
-    """Return the signature of a page, see :func:`page_signature`."""
-    return page_signature(page.body)
 
 
 def without_scripts(body: bytes) -> bytes:

@@ -153,7 +153,7 @@ class SiteFreeze:
                 if len(self._before) > MAX_SIGNATURES:
                     self._before = Counter(dict(self._before.most_common(MAX_SIGNATURES // 2)))
                 self._n_before += 1
-        return self._freeze(signature) if self.wall is None else self._thaw()
+        return self._freeze(signature) if self.wall is None else self._thaw(self.wall)
 
     def _freeze(self, signature: int) -> bool:
         is_known = signature in self._walls
@@ -180,9 +180,9 @@ class SiteFreeze:
             n_before += [page.signature for page in self._window.values()].index(signature)
         return n_before >= MIN_BEFORE and self._before[signature] < BEFORE_SHARE * n_before
 
-    def _thaw(self) -> bool:
+    def _thaw(self, wall: int) -> bool:
         latest = [page.signature for page in islice(reversed(self._window.values()), LAST)]
-        if len(latest) < LAST or latest.count(self.wall or 0) >= GONE_SHARE * LAST:
+        if len(latest) < LAST or latest.count(wall) >= GONE_SHARE * LAST:
             return False
         self._end()
         return True

@@ -114,9 +114,9 @@ class Walls:
             )
             self._to_check += freeze.begin_check()
             refused = freeze.wall_forms()
-        if freeze.wall is not None and signature_of(page) == freeze.wall:
+        if (signature := signature_of(page)) == freeze.wall:
             refused |= dict.fromkeys(forms, page.url)
-            self._forms.update((form, _Walled(url, freeze.wall)) for form, url in refused.items())
+            self._forms.update((form, _Walled(url, signature)) for form, url in refused.items())
         return {*refused}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from costs import at_most
 from dedup_crawler.live.collecting.response_page import FetchedPage
-from dedup_crawler.live.exploration.shown_text import page_signature, signature_of
+from dedup_crawler.live.exploration.shown_text import signature_of
 from dedup_crawler.live.walls.freeze import WINDOW, SiteFreeze
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.warc_pages import read_warc
@@ -60,8 +60,8 @@ def crawl(freeze, bodies):
 
 def test_a_wall_has_one_signature():
     """Tokens, times and URLs vary; two walls and two pages do not look alike."""
-    assert len({page_signature(wall(i)) for i in range(50)}) == 1
-    assert page_signature(wall(1)) != page_signature(wall(1).replace(b"Please", b"You must"))
+    assert len({signature_of(watched(wall(i))) for i in range(50)}) == 1
+    assert signature_of(watched(wall(1))) != signature_of(watched(wall(1).replace(b"Please", b"You must")))
 
 
 @pytest.mark.skipif(not SITES.exists(), reason=f"needs the recorded sites in {SITES}")
@@ -165,12 +165,12 @@ def test_state_is_bounded_and_consistent(steps):
 @given(st.binary(max_size=300))
 def test_any_body_has_a_signature(content):
     """Law: 64 bits, for any bytes."""
-    assert 0 <= page_signature(content) < 2**64
+    assert 0 <= signature_of(watched(content)) < 2**64
 
 
 @pytest.mark.parametrize("piece", [b"<script", b"<", b"<<script>", b"a", b"</script", b"<style><script>", b"\xff0"])
 def test_hostile_bodies_cost_no_more_than_others(piece):
     """A megabyte of input that is bad for regular expressions takes milliseconds: only the start is read, once."""
-    content = piece * (2**20 // len(piece))
+    page = watched(piece * (2**20 // len(piece)))
     with at_most(20):
-        page_signature(content)
+        signature_of(page)

@@ -85,7 +85,7 @@ def test_a_crawl_that_learns_anew_keeps_its_right_tests():
     for _ in range(64):
         evidence.dropped(("r2",))
         evidence.dropped(("r3",))
-    assert evidence.is_verified(("r2",))
+    assert evidence.is_verified("r2")
     assert evidence.untested_rules() == {"r3"}
     assert [(each.rule, each.standing) for each in evidence.states()][:2] == [("r", "verified"), ("r2", "verified")]
     evidence.add_training({"r4": (40, 0)}, "a.example", effects=effects)
@@ -99,15 +99,15 @@ def test_drops_that_a_new_model_counts_anew_call_for_no_new_tests():
     for n in range(64):
         evidence.dropped(("r",))
         explored(evidence, [True] * (n % 2), first=n)
-    assert evidence.is_verified(("r",))
+    assert evidence.is_verified("r")
     for _ in range(64):
         evidence.taken_back(("r",), is_sent=False)
     for _ in range(64):
         evidence.dropped(("r",))
-    assert evidence.is_verified(("r",))
+    assert evidence.is_verified("r")
     for _ in range(192):
         evidence.dropped(("r",))
-    assert not evidence.is_verified(("r",))
+    assert not evidence.is_verified("r")
 
 
 def test_when_a_rule_is_verified():
@@ -120,12 +120,12 @@ def test_when_a_rule_is_verified():
     evidence._n_dropped["new"] = 400
     assert (evidence.n_missing("r"), evidence.n_missing("new")) == (26, 26)
     explored(evidence, [True] * 26, "r", 200)
-    assert evidence.is_verified(("r",))
+    assert evidence.is_verified("r")
     explored(evidence, [True] * 20, "new")
     assert evidence.n_missing("new") == 6
-    assert not evidence.is_verified(("new", "r"))
+    assert not evidence.is_verified("new")
     explored(evidence, [True] * 6, "new", 20)
-    assert evidence.is_verified(("new", "r"))
+    assert all(map(evidence.is_verified, ("new", "r")))
 
 
 def test_what_a_crawl_has_learnt_itself_needs_fewer_tests():

@@ -60,7 +60,7 @@ def test_a_doubted_rule_drops_nothing_and_goes_at_the_next_wrong_one():
     evidence = evidence_of({"r": (5, 0)})
     assert evidence.record(("r",), form(1), is_same=False) is None
     assert rate(evidence, "r") == 1
-    assert not evidence.is_verified(["r"])
+    assert not evidence.is_verified("r")
     assert [state.standing for state in evidence.states()] == ["doubted"]
     explored(evidence, [True] * 3, first=2)
     assert rate(evidence, "r") == 1
@@ -77,13 +77,8 @@ def test_a_rule_that_was_doubted_by_mistake_drops_again():
         assert rate(each, "r") == 1
         explored(each, [True] * 30, first=10)
         assert rate(each, "r") < 1
-        assert each.is_verified(["r"])
+        assert each.is_verified("r")
         assert each.switched_off == frozenset()
-
-
-def test_a_right_rule_survives():
-    """5,000 explorations without a wrong one never switch a rule off."""
-    assert failed_at([0.0] * 5000, seed=0) is None
 
 
 def test_a_rule_that_is_hardly_ever_wrong_survives_mostly():
@@ -244,4 +239,4 @@ def test_a_rule_that_others_have_found_wrong_is_doubted_or_goes():
     assert evidence._life_of("r").is_doubted
     assert evidence.switched_off == {"s"}
     evidence.dropped(("t",))
-    assert evidence.is_verified(("t",))
+    assert evidence.is_verified("t")

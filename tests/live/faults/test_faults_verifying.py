@@ -164,11 +164,15 @@ def warnings_of(crawl: Crawl) -> str:
 
 
 def test_a_crawl_that_verified_nothing_says_so(tmp_path: Path):
-    """With exploration switched off the drops give a warning, the losses are unknown, and the rule is named."""
+    """
+    With exploration switched off every duplicate is dropped. That gives a warning, the losses are unknown, and the rule
+    is named; there is no evidence for the next crawl.
+    """
     with Site() as site:
         build_variants(site, 10, 0)
         crawl = walk_filtered(site, tmp_path, DEDUP_EXPLORATION=0, LOG_LEVEL="INFO")
     assert crawl.stats["dedup/request/dropped"] == 30
+    assert not (tmp_path / "model.evidence.json").exists()
     assert "'dedup/lost/estimate': 'unknown'" in crawl.log
     assert "pages lost by estimate: unknown (95 %: 0 to 30)" in warnings_of(crawl)
     assert "30 dropped, none of them verified" in warnings_of(crawl)

@@ -95,13 +95,13 @@ def test_each_new_value_is_tested_until_enough_were_right():
     for value in range(FEW_VALUES):
         names = ("c", f"c={value:02x}")
         assert rate(evidence, *names) > 0.9
-        assert not evidence.is_verified(names[1:])
+        assert not evidence.is_verified(names[1])
         evidence.begun(names)
         assert rate(evidence, *names[1:]) == 0.02
         evidence.record(names, form(value), is_same=True)
-        assert evidence.is_verified(names[1:])
+        assert evidence.is_verified(names[1])
     assert rate(evidence, "c=3f") == 0.02
-    assert evidence.is_verified(["c=3f"])
+    assert evidence.is_verified("c=3f")
 
 
 def test_drops_that_could_not_all_be_kept_are_sent():
@@ -129,9 +129,9 @@ def test_after_a_wrong_value_every_value_needs_its_test():
     evidence = evidence_of()
     record(evidence, 0, 0, is_same=False)
     for value in range(1, 20):
-        assert not evidence.is_verified([f"c={value:02x}"])
+        assert not evidence.is_verified(f"c={value:02x}")
         assert record(evidence, value, value, is_same=True) is None
-        assert evidence.is_verified([f"c={value:02x}"])
+        assert evidence.is_verified(f"c={value:02x}")
 
 
 def test_a_candidate_that_is_believed_at_last_keeps_its_tests_if_none_was_wrong():
@@ -143,8 +143,8 @@ def test_a_candidate_that_is_believed_at_last_keeps_its_tests_if_none_was_wrong(
         evidence.record(("wrong?",), form(number), is_same=False)
     assert evidence.switched_off == {"wrong?"}
     evidence.add_training({"right": (40, 0), "wrong": (40, 0)})
-    assert evidence.is_verified(["right"])
-    assert not evidence.is_verified(["wrong"])
+    assert evidence.is_verified("right")
+    assert not evidence.is_verified("wrong")
     assert evidence.switched_off == {"wrong?"}
 
 
@@ -154,7 +154,7 @@ def test_crawlers_share_the_tests_of_values():
     record(theirs, 1, 1, is_same=True)
     record(theirs, 2, 2, is_same=False)
     assert ours.take_in(theirs.own_counts()) == ["c=02"]
-    assert ours.is_verified(["c=01"])
+    assert ours.is_verified("c=01")
     assert ours.switched_off == {"c=02"}
 
 
