@@ -20,13 +20,9 @@ from dedup_crawler.methods.model.evidence_file import evidence_for, evidence_pat
 from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.rules.exchange.exports import Export, to_discarder, to_table
 
-N_EXAMPLES = 3
 _MAX_TOLD = 10_000
 _TAG_BITS = 16
-NO_RULE = ""
-"""Stands for an unknown rule."""
 _STATIC_NOTE = "the file does not contain the static rules in front of the model, and ignores their effect"
-FORMATS = ("duplicate-url-discarder", "table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class RuleDiff:
     """Links that one rule drops and the other model fetches."""
 
     rule: str
-    """Identifier of the rule."""
+    """Identifier of the rule; empty if it is unknown."""
     sentence: str
     n_urls: int = 0
     examples: list[DroppedLink] = field(default_factory=list)
@@ -73,7 +69,7 @@ class ModelDiff:
 
 
 def diff_models(
-    old: Canonicalizer, new: Canonicalizer, links: Iterable[tuple[str, str | None]], *, n_examples: int = N_EXAMPLES
+    old: Canonicalizer, new: Canonicalizer, links: Iterable[tuple[str, str | None]], *, n_examples: int = 3
 ) -> ModelDiff:
     """Let two models decide about *links* (URL, and its referrer if known), in order.
 
@@ -131,7 +127,7 @@ class _Side:
     def count(self, link: DroppedLink, rules: tuple[str, ...], other: _Side) -> None:
         """Count a link that the *other* side fetches."""
         own = [rule for rule in rules if rule not in other._sentences]
-        rule = next(iter(own or rules), NO_RULE)
+        rule = next(iter(own or rules), "")
         diff = self._drops.setdefault(rule, RuleDiff(rule, self._sentences.get(rule, "by an unknown rule")))
         diff.n_urls += 1
         if len(diff.examples) < self._n_examples:
@@ -143,15 +139,17 @@ class _Side:
 
 
 def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Export:
-    """Write the model in *folder*, which has the evidence of crawls beside it, in one of :data:`FORMATS` (*target*).
+    """Write the model in *folder*, which has the evidence of crawls beside it.
 
-    *with_guards* leaves out a rule if the format cannot except the URLs that the model knows too little about.
+    *target* is the format, ``duplicate-url-discarder`` or ``table``. *with_guards* leaves out a rule if the format
+    cannot except the URLs that the model knows too little about.
 
     BadInputError if the model has no rules and the format takes nothing else. ModelError or EvidenceError if the model,
     or its evidence file, cannot be read.
     """
     model = load_model(folder)
-    off = switched_off(folder, model)
+    known = evidence_for(read_evidence(evidence_path(folder)), model.digest, model.rule_sentences())
+    off = frozenset(rule for rule, counts in known.items() if counts.is_switched_off)
     if target == "table":
         return to_table(model.rule_sentences(), model.rule_evidence(), off)
     rules = model.model_rules()
@@ -159,9 +157,3 @@ def export_model(folder: Path, target: str, *, with_guards: bool = True) -> Expo
         raise BadInputError(f"{folder}: {target} cannot express the rules of this method; use --format table.")
     export = to_discarder(rules, off, with_guards=with_guards)
     return replace(export, notes=(*export.notes, _STATIC_NOTE)) if isinstance(model, StaticFront) else export
-
-
-def switched_off(folder: Path, model: Canonicalizer) -> frozenset[str]:
-    """Return the rules of a model that a crawl switched off."""
-    known = evidence_for(read_evidence(evidence_path(folder)), model.digest, model.rule_sentences())
-    return frozenset(rule for rule, counts in known.items() if counts.is_switched_off)
