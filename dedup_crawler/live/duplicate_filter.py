@@ -107,10 +107,9 @@ class DuplicateFilter(FilteredCrawl):
             )
             return
         self.codes.switch_off(self.models.evidence.switched_off)
-        is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
+        self.answers.is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
         self.answers.left_over += left_over
         await self.answers.recall_rows()
-        self.answers.is_resumed = is_resumed
         self._n_earlier = self.restore()
         self.explorer.covered.is_resumed = len(self.seen) > 0
         self.explorer.covered.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
