@@ -52,7 +52,6 @@ __all__ = [
     "close_crawl",
     "create_looping_call",
     "download",
-    "is_asyncio_available",
     "is_start_refused",
     "mark_as_failed",
     "refuse_to_start",

@@ -260,7 +260,7 @@ class LiveModels:
         except EvidenceError as error:
             self._on_trouble(str(error))
         off = {rule for rule in self.evidence.switched_off if rule_of(rule) in sentences}
-        return without(whole, off) if off else whole
+        return without(whole, off)
 
     def _whole(self, base: Canonicalizer) -> Canonicalizer:
         """Return a model with its candidates, in a crawl that tests its rules."""
