@@ -208,9 +208,7 @@ def test_what_learning_needs_is_known_before_it_starts(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("database", "model", "folder"),
     [
-        ("crawls/forum.db", None, "crawls/forum.models"),
         ("sqlite:///crawls/forum.db", None, "crawls/forum.models"),
-        ("postgresql://me:secret@host/forum", None, "forum.models"),
         ("crawls/forum.db", "models", "models"),
     ],
 )
