@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError
@@ -129,7 +128,7 @@ class DuplicateFilter(FilteredCrawl):
             clock.start(seconds, now=False)
             self._clocks.append(clock)
 
-    async def close(self, spider: Spider, reason: str) -> None:
+    async def close(self, reason: str) -> None:
         """Write the evidence, and log the summary of the crawl."""
         if not self._is_open:
             self.report.close()
