@@ -145,13 +145,14 @@ class FilteredCrawl:
         try:
             for asked, status in self.earlier.urls():
                 url = normal_form(asked)
+                is_of_this_crawl = n_earlier is not None and n_pages >= n_earlier
                 if status >= 300:  # a redirect shows no page
-                    if n_earlier is not None and n_pages >= n_earlier:
+                    if is_of_this_crawl:
                         self.explorer.fetched.add(url)
                     continue
                 n_pages += 1
                 if self.models.of(host_of(url)) is not None:
-                    if n_earlier is not None and n_pages > n_earlier:
+                    if is_of_this_crawl:
                         self.explorer.fetched.add(url)
                     form, rules = self.models.form_of(url)
                     claims.append(Claim(form, owner_tag(url), self.codes.code_of(rules)))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from dedup_crawler.errors import DedupError, ModelError, SeenError, SeenUnavailableError
@@ -107,10 +106,9 @@ class DuplicateFilter(FilteredCrawl):
             )
             return
         self.codes.switch_off(self.models.evidence.switched_off)
-        is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
+        self.answers.is_resumed = self.seen.is_durable and self.seen.is_local and bool(left_over or len(self.seen))
         self.answers.left_over += left_over
         await self.answers.recall_rows()
-        self.answers.is_resumed = is_resumed
         self._n_earlier = self.restore()
         self.explorer.covered.is_resumed = len(self.seen) > 0
         self.explorer.covered.knows_owners = len(self.seen) <= self._n_earlier < MAX_OWNERS
@@ -130,7 +128,7 @@ class DuplicateFilter(FilteredCrawl):
             clock.start(seconds, now=False)
             self._clocks.append(clock)
 
-    async def close(self, spider: Spider, reason: str) -> None:
+    async def close(self, reason: str) -> None:
         """Write the evidence, and log the summary of the crawl."""
         if not self._is_open:
             self.report.close()

@@ -81,7 +81,7 @@ class DuplicateFilterMiddleware:
         was_late = marks.take_late(request)
         if was_late and self._filter.is_learning():
             return _later(request)
-        if not self._filter.decisions.questions.is_decided(request):
+        if not marks.is_decided(request, self._filter.name):
             return self._decide(request, was_late=was_late)
         if self._filter.decisions.questions.leads_back(request):
             return self._decide_again(request)

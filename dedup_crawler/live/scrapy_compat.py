@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scrapy import Request, Spider, signals, version_info
+from scrapy import Request, signals, version_info
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
@@ -52,7 +52,6 @@ __all__ = [
     "close_crawl",
     "create_looping_call",
     "download",
-    "is_asyncio_available",
     "is_start_refused",
     "mark_as_failed",
     "refuse_to_start",
@@ -96,11 +95,7 @@ def refuse_to_start(crawler: Crawler, reason: str, message: str) -> None:
     An exception there would show the user a traceback, so the first possible signal closes the crawl, as in
     :func:`stop_at_start`.
     """
-
-    def refuse(spider: Spider) -> None:
-        stop_at_start(crawler, reason, message)
-
-    crawler.signals.connect(refuse, signal=signals.spider_opened, weak=False)
+    crawler.signals.connect(lambda: stop_at_start(crawler, reason, message), signal=signals.spider_opened, weak=False)
 
 
 def stop_at_start(crawler: Crawler, reason: str, message: str) -> None:

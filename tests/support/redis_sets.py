@@ -24,9 +24,9 @@ async def standing(seen, digest, owner=1):
     return (await seen.claim([Claim(digest, owner, 0, f"request {owner}")]))[0].standing
 
 
-async def until(condition, timeout_s=600.0):
+async def until(condition):
     """Wait until the coroutine function *condition* returns a true value; return it."""
-    deadline = asyncio.get_running_loop().time() + timeout_s
+    deadline = asyncio.get_running_loop().time() + 600
     while not (found := await condition()):
         assert asyncio.get_running_loop().time() < deadline
         await asyncio.sleep(0.05)

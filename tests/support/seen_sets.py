@@ -28,9 +28,9 @@ class Sets:
         self.setting = self._place(next(_numbers))
         return self.again()
 
-    def again(self, **options):
+    def again(self):
         """The next run."""
-        seen, _ = self.open(**options)
+        seen, _ = self.open()
         return seen
 
     def open(self, **options):

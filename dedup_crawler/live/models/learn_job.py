@@ -42,8 +42,8 @@ def main(folder: Path) -> int:
 
         database = os.fsdecode(sys.stdin.buffer.readline().rstrip(b"\n"))
         for _ in sys.stdin.buffer:
-            read_texts(database, n_workers=_n_workers())
-        print(json.dumps(asdict(refit(database, folder, n_workers=_n_workers()))))  # noqa: T201 - for the crawl
+            read_texts(database)
+        print(json.dumps(asdict(refit(database, folder))))  # noqa: T201 - for the crawl
     except DedupError as error:
         return _fail(str(error))
     except MemoryError:
@@ -51,11 +51,6 @@ def main(folder: Path) -> int:
     except OSError as error:
         return _fail(f"{error.filename or folder}: {error.strerror or error}; existing models stay.")
     return 0
-
-
-def _n_workers() -> int:
-    """Return the number of processes that read pages; it leaves a core to the crawl."""
-    return max((os.cpu_count() or 1) - 1, 1)
 
 
 def _fail(message: str) -> int:

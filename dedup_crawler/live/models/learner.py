@@ -116,17 +116,15 @@ class Learner:
                 self._take(job)
             else:
                 _clear(job)  # it was killed while waiting; a lasting error shows with the next job
-            job = None
-        if job is None or job.n_pages == 0:
-            if self.is_due(n_pages):
-                self._learn(n_pages)
-            elif n_pages > GROWTH_OF_TEXTS * self._n_texts:
-                self._n_texts = n_pages
-                if job is not None:
-                    job.tell(b"\n")
-                else:
-                    with contextlib.suppress(OSError):  # an error is reported when a job is needed
-                        self._job = self._started()
+        if self.is_due(n_pages):
+            self._learn(n_pages)
+        elif not self._is_fitting() and n_pages > GROWTH_OF_TEXTS * self._n_texts:
+            self._n_texts = n_pages
+            if self._job is not None:
+                self._job.tell(b"\n")
+            else:
+                with contextlib.suppress(OSError):  # an error is reported when a job is needed
+                    self._job = self._started()
 
     def hasten(self) -> None:
         """Learn again soon, unless there are hardly more pages: requests are sent that waited for a better model."""
@@ -134,13 +132,15 @@ class Learner:
 
     def is_due(self, n_pages: int) -> bool:
         """Return True if the next :meth:`tick` tells a job to learn: all pages should be in the database."""
-        is_free = self._job is None or self._job.n_pages == 0
         has_rested = n_pages >= self._soonest and time.monotonic() >= self._rests_until
-        return is_free and (n_pages >= self._next or has_rested)
+        return not self._is_fitting() and (n_pages >= self._next or has_rested)
 
     def is_behind(self, n_pages: int) -> bool:
         """Return True if a fit is under way, or due with *n_pages* pages."""
-        return n_pages >= self._next or (self._job is not None and self._job.n_pages > 0)
+        return n_pages >= self._next or self._is_fitting()
+
+    def _is_fitting(self) -> bool:
+        return self._job is not None and self._job.n_pages > 0
 
     def close(self) -> None:
         """End a running job; existing models stay."""

@@ -86,11 +86,9 @@ class ModelShelf:
                 logger.error("No duplicates of %s are filtered: %s", host, error)
         return model if model is not None and host in model.hosts else None
 
-    def folder_of(self, host: str) -> Path | None:
-        """Return the model folder of *host*; None for hosts that no model knows."""
-        if self._single is not None:
-            return self.path if host in self._single.hosts else None
-        return self.path / folder_name(host) if folder_name(host) in self._names else None
+    def folder_of(self, host: str) -> Path:
+        """Return the folder of the model that :meth:`of` gives for *host*."""
+        return self.path if self._single is not None else self.path / folder_name(host)
 
     def _behind_layer(self, model: Canonicalizer) -> Canonicalizer:
         return StaticFront(model, self.layer) if self.layer is not None else model
@@ -179,7 +177,7 @@ class LiveModels:
         """
         for host in sorted(self.shelf.known_hosts & self._digests.keys()):
             base = self.shelf.of(host)
-            if base is not None and self._digests.get(host, digest := self._whole(base).digest) != digest:
+            if base is not None and self._digests[host] != self._whole(base).digest:
                 return host
         return None
 
@@ -254,15 +252,15 @@ class LiveModels:
             effects,
             is_of_this_crawl=self._is_of_this_crawl,
         )
-        if (folder := self.shelf.folder_of(host)) is not None:
-            of_folder = digest if whole is base else base.digest  # making one takes long
-            self._folders[folder] = of_folder, frozenset(sentences)
-            try:
-                self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), of_folder, sentences))
-            except EvidenceError as error:
-                self._on_trouble(str(error))
+        folder = self.shelf.folder_of(host)
+        of_folder = digest if whole is base else base.digest  # making one takes long
+        self._folders[folder] = of_folder, frozenset(sentences)
+        try:
+            self.evidence.add_known(evidence_for(read_evidence(evidence_path(folder)), of_folder, sentences))
+        except EvidenceError as error:
+            self._on_trouble(str(error))
         off = {rule for rule in self.evidence.switched_off if rule_of(rule) in sentences}
-        return without(whole, off) if off else whole
+        return without(whole, off)
 
     def _whole(self, base: Canonicalizer) -> Canonicalizer:
         """Return a model with its candidates, in a crawl that tests its rules."""

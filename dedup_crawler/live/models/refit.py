@@ -10,6 +10,7 @@ however large it is, but they contradict right rules.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -35,13 +36,12 @@ _MIN_LATER = 20
 _SHOWN_LENGTH = 120
 
 
-def refit(database: str, folder: Path, *, n_workers: int | None = None) -> RefitReport:
+def refit(database: str, folder: Path) -> RefitReport:
     """Learn models from the pages in *database*, and save them.
 
     The database is a path or SQLAlchemy URL; the crawl may write to it meanwhile. A model *folder* (it holds
     ``model.json``) receives one model of all pages. Any other folder receives a model folder for each host with at
-    least 50 pages, named as ``dedup-crawler train`` names it. *n_workers* processes (by default one per core) read
-    pages.
+    least 50 pages, named as ``dedup-crawler train`` names it.
 
     DedupError or OSError if the database cannot be read, nothing can be learnt from it, or a model cannot be written.
     Existing models stay.
@@ -49,7 +49,7 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
     folder.mkdir(parents=True, exist_ok=True)
     with PageStore(database, create=False) as store:
         n_pages = len(store)
-        _read_texts(store, n_workers)
+        _read_texts(store)
         pages = list(islice(store.labelled_pages(), n_pages))  # pages added meanwhile have no text
         # no compared clusters: the comparer finds the other pairs while rules are learnt
         evidence = PageEvidence.of_pages(pages, store.rotating_text(), stored_links(store))
@@ -60,17 +60,17 @@ def refit(database: str, folder: Path, *, n_workers: int | None = None) -> Refit
     return done
 
 
-def read_texts(database: str, *, n_workers: int | None = None) -> None:
+def read_texts(database: str) -> None:
     """Read the texts of the pages in *database* in advance of :func:`refit`.
 
     DedupError or OSError if the database cannot be read or written.
     """
     with PageStore(database, create=False) as store:
-        _read_texts(store, n_workers)
+        _read_texts(store)
 
 
-def _read_texts(store: PageStore, n_workers: int | None) -> None:
-    with TextReader(n_workers=n_workers) as reader:
+def _read_texts(store: PageStore) -> None:
+    with TextReader(n_workers=max((os.cpu_count() or 1) - 1, 1)) as reader:  # a core is left to the crawl
         store.write_texts(text for text, _ in reader.read(store.uncleaned_pages()))
 
 

@@ -58,15 +58,13 @@ class RuleCodes:
     def switch_off(self, rules: Collection[str]) -> None:
         """Note that forms made by *rules* count as unseen."""
         self._off.update(rules)
-        for code, its_rules in self._rules.items():
-            if not self._off.isdisjoint(its_rules):
-                self.invalid.add(code)
+        self.invalid |= self.codes_of(lambda its_rules: not self._off.isdisjoint(its_rules))
         for rule in rules:
             self.code_of((rule,))
 
     def to_text(self) -> str:
         """Return all codes as JSON, for a durable seen set."""
-        return json.dumps({str(code): sorted(rules) for code, rules in sorted(self._rules.items())})
+        return json.dumps(dict(sorted(self._rules.items())))
 
     def read(self, text: str) -> None:
         """Add the codes of an earlier process; unreadable text is ignored."""

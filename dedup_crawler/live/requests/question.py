@@ -78,10 +78,6 @@ class Questions:
         """Forget cached forms, because they have changed."""
         self._referrer = None
 
-    def is_decided(self, request: Request) -> bool:
-        """Return True if this crawl has already decided about *request* with these models."""
-        return marks.is_decided(request, self._crawl.name)
-
     def leads_back(self, request: Request) -> bool:
         """Return True if a queued link leads back, as is known by now, to another page that holds it."""
         pages = self._crawl.linked_on.pages(request.url)
@@ -118,9 +114,10 @@ class Questions:
         if marks.is_marked(request):
             was_decided, is_redirected = marks.is_decided(request), marks.is_redirected(request)
             again = marks.take_again(request)
-            may_be_noted = again == marks.RESUMED or (was_decided and not self.is_decided(request))
+            is_by_other_models = was_decided and not marks.is_decided(request, self._crawl.name)
+            may_be_noted = again == marks.RESUMED or is_by_other_models
             if not is_redirected:
-                if was_decided and not self.is_decided(request):
+                if is_by_other_models:
                     self._crawl.explorer.not_sent(request)
                 marks.unmark(request)
         marks.decided(request, self._crawl.name, is_redirected=is_redirected)

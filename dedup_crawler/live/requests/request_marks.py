@@ -67,8 +67,7 @@ class Mark(TypedDict, total=False):
 
 _NONE: Mark = {}
 _OF_ONE_ANSWER = ("redirect_urls", "redirect_times", "redirect_reasons", "retry_times")
-_PUBLIC = "dedup_canonical", "dedup_reason"
-_OWN = frozenset({MARK, *_PUBLIC})
+_OWN = frozenset({MARK, "dedup_canonical", "dedup_reason"})
 
 
 def new_crawl() -> str:

@@ -25,7 +25,7 @@ _EXACT = 2  # marshal version in which equal values always give equal bytes
 
 
 class RequestWriter:
-    """Writes requests as :func:`request_text` does; faster if only the URL differs from an earlier request.
+    """Writes requests as JSON; faster if only the URL differs from an earlier request.
 
     Most links of a page differ only in the URL.
     """
@@ -34,7 +34,11 @@ class RequestWriter:
         self._rests: dict[object, str] = {}  # a request without its URL -> the text after the URL
 
     def text_of(self, request: Request, spider: Spider | None) -> str | None:
-        """Write *request* as JSON; None if JSON cannot express it."""
+        """Write *request*; None if JSON cannot express it.
+
+        JSON cannot express a callback that is no spider method, an object in the meta, or a custom request class.
+        Callbacks are written by name, as in Scrapy's queues.
+        """
         if type(request) is not Request:
             return None
         try:
@@ -42,25 +46,18 @@ class RequestWriter:
             values = marshal.dumps((_told_as_is(request), unmarked(request.meta), dict(request.headers)), _EXACT)
             rest = self._rests.get(like := (spider, _called(request), values))
         except (TypeError, ValueError):
-            return request_text(request, spider)
+            return _text(request, spider)
         url = f'{{"url": {_to_json(request.url)}'
         if rest is not None:
             return url + rest
-        if (text := request_text(request, spider)) is not None:
+        if (text := _text(request, spider)) is not None:
             if len(self._rests) >= _N_RESTS:
                 self._rests.clear()
             self._rests[like] = text[len(url) :]
         return text
 
 
-def request_text(request: Request, spider: Spider | None) -> str | None:
-    """Write *request* as JSON; None if JSON cannot express it.
-
-    JSON cannot express a callback that is no spider method, an object in the meta, or a custom request class.
-    Callbacks are written by name, as in Scrapy's queues.
-    """
-    if type(request) is not Request:
-        return None
+def _text(request: Request, spider: Spider | None) -> str | None:
     told: dict[str, Any] = {"url": request.url}
     try:
         for name, usual in _USUAL.items():  # there is one text per page, so values that every request has are left out
@@ -98,7 +95,7 @@ def _method_name(request: Request, attribute: str, spider: Spider | None) -> str
 
 
 def request_of(text: str, spider: Spider | None) -> Request | None:
-    """Read a text of :func:`request_text`; None if it is damaged, or this spider has no such callback."""
+    """Read a text of :class:`RequestWriter`; None if it is damaged, or this spider has no such callback."""
     try:
         told = json.loads(text)
         told.pop("_class", None)  # never load a class named by a file

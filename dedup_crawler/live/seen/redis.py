@@ -47,7 +47,7 @@ class RedisSeenSet(SeenSet):
         self._lives: dict[bytes, int] = {}  # other crawlers with unfinished forms -> remaining milliseconds
         self._known_alive: set[bytes] = set()
         self._sending = asyncio.Lock()
-        self._task: asyncio.Task[None] | None = None
+        self._has_news = asyncio.Event()
         self._is_closing = False
 
     async def open(self, *, queue_survives: bool = False, killed: str | None = None) -> list[str]:
@@ -61,7 +61,6 @@ class RedisSeenSet(SeenSet):
         except SeenError:
             await self._link.close()
             raise
-        self._has_news = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._keep_alive())
         return _as_texts(texts)
 
@@ -188,21 +187,19 @@ class RedisSeenSet(SeenSet):
 
     def flush(self) -> None:
         """Let the background task send all news."""
-        if self._task is not None:
-            self._has_news.set()
+        self._has_news.set()
 
     async def close(self, *, is_clean: bool) -> None:
         """Send all news, and leave: the unfinished forms of this crawler are free at once."""
-        if self._task is not None:
-            self._is_closing = True
-            self._has_news.set()
-            await self._task
-            self._task = None
+        self._is_closing = True
+        self._has_news.set()
+        await self._task
         try:
             await self._beat()
             await self._run("leave")
         except SeenUnavailableError as error:
-            logger.warning("%s; %d pages are not noted as seen", error, len(self._unsent_pages()))
+            unsent = b"".join(digests for kind, digests, _ in self._news.values() if kind == "processed")
+            logger.warning("%s; %d pages are not noted as seen", error, len(_split(unsent)))
         await self._link.close()
 
     async def _keep_alive(self) -> None:
@@ -245,9 +242,6 @@ class RedisSeenSet(SeenSet):
             self._news.pop(number, None)
             if kind == "processed":
                 self._answered.difference_update(_split(subject))
-
-    def _unsent_pages(self) -> list[bytes]:
-        return [digest for kind, digests, _ in self._news.values() if kind == "processed" for digest in _split(digests)]
 
     async def _run(self, command: str, *arguments: str | bytes | int) -> Any:
         """Ask Redis, after all news: it must not hear that a page is seen when its form has gone to another URL."""

@@ -125,9 +125,8 @@ class SeenFile:
         """Write all changes and *statements* in one transaction; if that fails, only the changes are tried again."""
         with self._errors():
             self._run_changes()
-            if statements:
-                self._begin()
             for statement in statements:
+                self._begin()
                 self._connection.exec_driver_sql(statement)
             if self._is_begun:
                 self._connection.exec_driver_sql("COMMIT")

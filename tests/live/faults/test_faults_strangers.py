@@ -12,7 +12,7 @@ from scrapy.utils.test import get_crawler
 
 from dedup_crawler.live.duplicate_filter import DuplicateFilter
 from dedup_crawler.live.exploration.dropped_requests import FORGOTTEN_AT_ONCE, MAX_ALL
-from dedup_crawler.live.requests.request_text import request_of, request_text
+from dedup_crawler.live.requests.request_text import RequestWriter, request_of
 from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.methods import make_method
 from live_site import Site, strip_query_model, walk, walk_filtered
@@ -160,7 +160,7 @@ def test_rules_of_one_host_are_never_applied_to_another(tmp_path: Path):
 def test_what_a_request_says_is_read_back_and_never_run():
     """A manipulated seen file: its class, callback or type has no effect."""
     request = Request("http://a.example/?q=%ED%A0%80", meta={"depth": 1, "text": "\ud800"})
-    text = request_text(request, None)
+    text = RequestWriter().text_of(request, None)
     assert text is not None
     told = request_of(text, None)
     assert told is not None

@@ -144,7 +144,7 @@ def test_a_retry_is_no_duplicate_of_itself(crawl: Crawl, site: Site):
     assert statuses(crawl, "/shaky?1") == [200]
 
 
-def test_the_start_page_owns_its_form(crawl: Crawl, site: Site):
+def test_the_start_page_owns_its_form(crawl: Crawl):
     """A link to the start page under another URL is dropped, though start requests are never dropped."""
     assert statuses(crawl, "/", "/?home") == [200, None]
 

@@ -232,7 +232,7 @@ def test_a_page_with_many_urls_is_no_wall(crawled: Path, tmp_path: Path):
     assert report.learnt == [str(tmp_path / "forum.example")]
 
 
-def test_a_model_learnt_from_more_pages_stays(crawled: Path, walled: Path, tmp_path: Path):
+def test_a_model_learnt_from_more_pages_stays(crawled: Path, tmp_path: Path):
     """A new crawl with fewer pages does not replace the model of a larger one."""
     larger = [f"{HOST}/topic.php?t={i}" for i in range(1000)]
     make_method("keep-all").fit(larger, list(range(1000))).save(tmp_path / "forum.example")

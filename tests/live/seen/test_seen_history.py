@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.live.seen.protocol import form_digest, owner_tag
-from seen_sets import AWAITED, KINDS, NEW, OWN, OWN_SEEN, SEEN, sets_of
-
-
-@pytest.fixture(params=KINDS)
-def sets(request, tmp_path):
-    """The three kinds of seen sets."""
-    yield from sets_of(request, tmp_path)
+from seen_sets import AWAITED, NEW, OWN, OWN_SEEN, SEEN
 
 
 class Crawl:

@@ -10,18 +10,16 @@ import sys
 
 import pytest
 
-from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
+from dedup_crawler.live.seen.protocol import Claim, form_digest
 
 pytest.importorskip("redis")
 
 from dedup_crawler.live.seen.redis import RedisSeenSet
 from dedup_crawler.live.seen.redis_link import RedisLink
 from redis_sets import on_a_loop, opened, standing, until
+from seen_sets import AWAITED, NEW, OWN, SEEN, A, B
 
-NEW, OWN, OWN_SEEN, AWAITED, SEEN = Standing
-A, B, C = form_digest("/a"), form_digest("/b"), form_digest("/c")
 HEARTBEAT_S = 0.4
-
 
 CLAIMER = """
 import asyncio, json, sys

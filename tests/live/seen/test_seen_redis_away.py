@@ -9,7 +9,7 @@ import pytest
 
 from dedup_crawler.errors import BadInputError, SeenError, SeenUnavailableError
 from dedup_crawler.live.seen.memory import open_seen
-from dedup_crawler.live.seen.protocol import Standing, form_digest
+from dedup_crawler.live.seen.protocol import form_digest
 from redis_server import RedisServer, require_redis
 
 pytest.importorskip("redis")
@@ -17,9 +17,9 @@ pytest.importorskip("redis")
 from dedup_crawler.live.seen.redis import RedisSeenSet
 from dedup_crawler.live.seen.redis_link import RedisLink
 from redis_sets import on_a_loop, opened, standing, until
+from seen_sets import AWAITED, NEW, SEEN, A, B
 
-NEW, OWN, OWN_SEEN, AWAITED, SEEN = Standing
-A, B, C = form_digest("/a"), form_digest("/b"), form_digest("/c")
+C = form_digest("/c")
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from dedup_crawler.live.seen.protocol import Claim, Standing, at_once, form_dige
 from dedup_crawler.live.seen.sqlite_file import N_RUNS
 from seen_crawl import N_IN_FLIGHT, form_of, reachable
 from seen_file import change, crawled, fails, opened, standings, stop
-
-A, B = form_digest("/a"), form_digest("/b")
+from seen_sets import A, B
 
 
 @pytest.fixture
@@ -219,9 +218,8 @@ import asyncio, logging, os, resource, signal, sqlite3, sys
 from pathlib import Path
 import sqlalchemy
 from dedup_crawler.errors import SeenError
-from dedup_crawler.live.seen.protocol import at_once
 from dedup_crawler.live.seen import sqlite
-from dedup_crawler.live.seen.protocol import Claim, Standing, form_digest
+from dedup_crawler.live.seen.protocol import Claim, Standing, at_once, form_digest
 logging.basicConfig(format="%(levelname)s %(message)s", stream=sys.stdout, level="INFO")
 path = Path(sys.argv[1])
 """
