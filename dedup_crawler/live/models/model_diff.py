@@ -1,8 +1,8 @@
 """Difference of two models: links that only one of them would drop, by rule; export without switched-off rules.
 
 To find the difference, both models decide as in a crawl: the first URL of a form is fetched; later ones and covered
-URLs are dropped. A repeated URL is the same request, not a duplicate. Memory use is about 80 bytes per form and model,
-in a list of 30,000 forms.
+URLs are dropped. A repeated URL is the same request, not a duplicate. Memory holds the digest of each form, as in the
+seen set of a crawl.
 """
 
 from __future__ import annotations
