@@ -91,14 +91,10 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     is_other = np.isin(columns.hashes, hashes) & (columns.clusters != UNKNOWN)  # rows that have such a form already
     is_other[rows] = False
     others = np.flatnonzero(is_other)  # (others,)
-    _, group = np.unique(np.concatenate([hashes, columns.hashes[others]]), return_inverse=True)  # (known + others,)
-    n_groups = int(group.max()) + 1 if len(group) else 0
-    members = np.concatenate([rows, others])
-    size = np.bincount(group, minlength=n_groups)  # (groups,)
-    reference = np.full(n_groups, len(columns))
-    np.minimum.at(reference, group, members)  # (groups,): the first row
-    own_reference = reference.copy()
-    has_base = np.zeros(n_groups, bool)
+    members = np.concatenate([hashes, columns.hashes[others]])  # (known + others,)
+    _, first, group = np.unique(members, return_index=True, return_inverse=True)  # (groups,), (known + others,)
+    reference = np.concatenate([rows, others])[first]  # (groups,): the first row
+    has_base = np.zeros(len(first), bool)
     of_others = group[len(rows) :]
     has_base[of_others] = True
     reference[of_others] = others
@@ -107,8 +103,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     if gone_values:
         gone_of[rows] = gone
     beside = gone_of[reference[of_rows]]
-    may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
-    is_trial = np.flatnonzero(may_tell)  # (candidates,)
+    is_trial = np.flatnonzero(rows != reference[of_rows])  # (candidates,)
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
     is_named = is_trial[verdicts == NAMED]
     n_named = len(np.unique(gone[is_named])) if gone_values else _n_values(hypothesis, rows[is_named], columns)
