@@ -63,6 +63,9 @@ class PairJudge(Protocol):
     def has_own_page(self, place: int) -> bool:
         """Return False if a URL answers with an error or a redirect."""
 
+    def links_on(self, place: int) -> Iterable[str]:
+        """Return the URLs that a page links; none if they are not known."""
+
     def is_excerpt(self, one: int, other: int) -> bool:
         """Return True if one of two pages has nearly all lines of the other, and more."""
 

@@ -6,7 +6,7 @@ The order of the keys in a query hardly ever matters. The crawl decides that too
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,8 +57,6 @@ class HostCrawl:
     referrers: Sequence[str | None]
     evidence: PairJudge | None = None
     """Compares pages, given their places in these lists."""
-    links_on: Callable[[int], Iterable[str]] | None = None
-    """Returns the links on a page, given its place; None if no page was stored."""
     read: Callable[[str], str] = normal_form
     """Writes the URL of a link as *urls* are written."""
 
@@ -145,7 +143,7 @@ def _linked(
     """
     found: set[tuple[int, int]] = set()
     names: dict[int, frozenset[str]] = {}
-    if crawl.links_on is None:
+    if crawl.evidence is None:
         return found, names
     n_urls = Counter(pages)
     twice: dict[Shape, list[int]] = defaultdict(list)
@@ -156,7 +154,7 @@ def _linked(
     for kind in sorted(twice, key=lambda kind: (-len(twice[kind]), twice[kind]))[:MAX_KINDS]:
         if len(twice[kind]) >= MIN_GROUPS:
             for place in (*evenly(twice[kind], MAX_READ), *evenly(once.get(kind, ()), MAX_READ)):
-                links = tuple(map(normal_form, crawl.links_on(place)))
+                links = tuple(map(normal_form, crawl.evidence.links_on(place)))
                 names[place] = names_of_links(links)
                 linked = (place_of.get(crawl.read(url), place) for url in links)
                 found.update((place, other) for other in linked if other != place)
