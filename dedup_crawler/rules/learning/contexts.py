@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, one_of
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief, Evidence
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
@@ -64,7 +65,10 @@ class _Option:
 
 
 class ContextSearch:
-    """Finds the contexts of one hypothesis; keys that it changes cannot be conditions. *belief* decides about each."""
+    """Finds the contexts of one hypothesis. *belief* decides about each.
+
+    Keys that it changes cannot be conditions, and a substring rule has no conditions.
+    """
 
     def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
         self._trials = trials
@@ -79,7 +83,7 @@ class ContextSearch:
         self._items = {
             key: column.numbers[trials.rows]
             for key, column in sorted(columns.columns.items())
-            if touched is not None and key not in touched
+            if isinstance(hypothesis.rule, Rule) and key not in touched
         }
         self._is_told_by = functools.cache(self._tells_excerpts)
         self.found: list[Context] = []

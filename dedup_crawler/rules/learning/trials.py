@@ -142,13 +142,13 @@ def _settle_named(
     if matters and hypothesis.stage == 0 and hypothesis.key is not None:
         values = columns.columns[hypothesis.key].numbers[wrong_rows]
         columns.telling.setdefault(hypothesis.key, set()).update(values[values >= 0].tolist())
-    if matters or n_values < FEW_VALUES or not columns.telling.keys().isdisjoint(hypothesis.touched() or ()):
+    if matters or n_values < FEW_VALUES or not columns.telling.keys().isdisjoint(hypothesis.touched()):
         verdicts[verdicts == NAMED] = -1
 
 
 def _n_values(hypothesis: Hypothesis, rows: Integers, columns: UrlColumns) -> int:
     """Largest number of values of a key that a rule changes; 1 for a rule that replaces one text by another."""
-    keys = columns.columns.keys() & (hypothesis.touched() or ())
+    keys = columns.columns.keys() & hypothesis.touched()
     return max((len(np.unique(columns.columns[key].numbers[rows])) for key in keys), default=1)
 
 

@@ -141,7 +141,7 @@ class RuleLearner:
             substring = replace(hypothesis.rule, origin=origin, statistics=statistics)
             return self._in_tested_sections(substring, rows) if hypothesis.stage == STAGES else substring
         rule = replace(_in_context(hypothesis.rule, hypothesis.key, context), origin=origin, statistics=statistics)
-        return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
+        return self._confined(rule, hypothesis.rule, hypothesis.touched(), context, trials)
 
     def _in_tested_sections(self, rule: SubstringRule, rows: Integers) -> SubstringRule:
         """Narrow a proposed rule to the sections of the tested *rows*, if these are few.
