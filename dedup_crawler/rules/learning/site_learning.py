@@ -59,7 +59,7 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
     met = _met_on_both(urls, pages)
     evidence = {}
     for (one, other), found in sorted(met.items()):
-        judged = MergeEvidence(*_counted(found))
+        judged = _counted(found)
         holds = belief.holds(judged.n_groups, judged.n_wrong)
         if holds and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
             evidence[one, other] = judged
@@ -82,15 +82,15 @@ def _met_on_both(urls: Sequence[str], pages: Sequence[int]) -> Mapping[tuple[str
     return met
 
 
-def _counted(found: _Found) -> tuple[int, int]:
-    """Number of pages that were found on both hosts, and how many of them differ.
+def _counted(found: _Found) -> MergeEvidence:
+    """Count the pages that were found on both hosts, and those of them that differ.
 
     If one page of the one host (a log-in form) stands for many pages of the other, all of these count as wrong.
     """
     n_right = len({one for one, other in found if one == other})
     wrong = [(one, other) for one, other in found if one != other]
     n_wrong = max(len({one for one, _ in wrong}), len({other for _, other in wrong}))
-    return n_right + n_wrong, n_wrong
+    return MergeEvidence(n_right + n_wrong, n_wrong)
 
 
 def _to_shortest(evidence: Mapping[tuple[str, str], MergeEvidence]) -> list[HostAlias]:

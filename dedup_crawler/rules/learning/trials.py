@@ -53,18 +53,16 @@ class Trials:
 
     def evidence(self, mask: Mask) -> Evidence:
         """Evidence of the trials in *mask*."""
-        return Evidence(*self._counted(mask), *self.weigh(mask))
+        is_wrong = mask & ~self.is_right
+        n_groups = len(np.unique(self.units[mask]))
+        share = is_wrong.sum() / max(1, mask.sum())
+        n_wrong = max(len(np.unique(self.units[is_wrong])), math.ceil(n_groups * share))
+        return Evidence(n_groups, n_wrong, *self.weigh(mask))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
         """Weight of the groups of the trials in *mask*, and weight of the wrong trials."""
         weights, wrong, _ = weighed(self.units, self.is_right, mask, np.zeros(len(self), np.int64))
         return float(weights.sum()), float(wrong.sum())
-
-    def _counted(self, mask: Mask) -> tuple[int, int]:
-        is_wrong = mask & ~self.is_right
-        n_groups = len(np.unique(self.units[mask]))
-        share = is_wrong.sum() / max(1, mask.sum())
-        return n_groups, max(len(np.unique(self.units[is_wrong])), math.ceil(n_groups * share))
 
 
 def weighed(units: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
