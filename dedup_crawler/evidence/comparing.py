@@ -195,7 +195,7 @@ class PageEvidence:
             differences.is_named(page.lines - common, beside.lines - common, one, other),
             differences.says_more(only, one, other),
             sum(map(digests.n_written, own)),
-            sum(digests.n_written(line) * differences.rarity(line) for line in own),
+            differences.support(own),
         )
 
     def _frame_of_time(self, place: int) -> frozenset[int]:

@@ -88,7 +88,11 @@ class LineDifferences:
                 return True
         return False
 
-    def rarity(self, line: int) -> float:
+    def support(self, lines: Iterable[int]) -> float:
+        """Return how much some lines that both pages have say: the number of words of each, times its rarity."""
+        return sum(self.digests.n_written(line) * self._rarity(line) for line in lines)
+
+    def _rarity(self, line: int) -> float:
         """Return the logarithm of the share of titles that have a line both pages have, negated: 0 for the frame."""
         # both titles differ, and do not count
         n = max(1, self.site.n_of_line[line] - 1)

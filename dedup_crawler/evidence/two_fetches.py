@@ -82,8 +82,7 @@ def compare_fetches(digests: PageDigests, site: SiteText, habits: Habits) -> Ver
     if told := [line for line in lines if not habits.excuse(line)]:
         verdict = _verdict_of(told, n_own)
         return Verdict.SILENT if verdict > 0 and is_other else verdict
-    support = sum(digests.n_written(line) * differences.rarity(line) for line in own)
-    if support < MIN_COMMON or (not site.is_learnt and n_own < (MIN_NAMED if is_named else MIN_WORDS)):
+    if differences.support(own) < MIN_COMMON or (not site.is_learnt and n_own < (MIN_NAMED if is_named else MIN_WORDS)):
         return Verdict.SILENT
     if sum(len(line.words) for line in lines) > MAX_EXCUSED * n_own:
         return Verdict.DIFFERENT

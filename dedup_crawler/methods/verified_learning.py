@@ -84,10 +84,7 @@ def learn(training: TrainingData, risk: Risk, origin: str, proposed_by: Path | N
     proposed = read_proposals(proposed_by, urls_of) if proposed_by is not None else {}
     for host, places in sorted(places_of.items()):
         its = crawl.rows(places)
-        links_on = its.evidence.links_on if its.evidence is not None else None
-        host_crawl = HostCrawl(
-            host, its.urls, its.clusters, its.redirects, its.referrers, its.evidence, links_on, cache(read)
-        )
+        host_crawl = HostCrawl(host, its.urls, its.clusters, its.redirects, its.referrers, its.evidence, cache(read))
         belief = Belief(risk)
         its_rules, its_candidates = learn_rules(host_crawl, belief, origin, proposed.get(host, ()))
         rules += its_rules

@@ -27,6 +27,7 @@ _STEPS = len(_DISTANCES) + len(_RANKS)
 _N_ORDERS = 4
 _N_FIXED = 7 + 3 * _STEPS + _N_ORDERS
 _MIN_URLS, _MIN_SHARE = 5, 0.01
+_MAX_NUMBERS = 20_000
 _MAX_REMEMBERED = 10_000  # URLs
 
 
@@ -58,7 +59,7 @@ class UrlReader:
         self._taken_apart: dict[str, _Parts] = {}
 
     @classmethod
-    def learn(cls, urls: Iterable[str], max_numbers: int = 20_000) -> UrlReader:
+    def learn(cls, urls: Iterable[str]) -> UrlReader:
         """Take the tokens that 1 % of *urls* have (at least 5 of them), and a sample of the numbers, evenly spaced."""
         counts: Counter[str] = Counter()
         n_urls = 0
@@ -67,7 +68,7 @@ class UrlReader:
             counts.update({part for part in split(url, deep=True) if part})
         least = max(_MIN_SHARE * n_urls, _MIN_URLS)
         numbers = sorted({int(part) for part in counts if _is_number(part)})
-        step = -(-len(numbers) // max_numbers) or 1
+        step = -(-len(numbers) // _MAX_NUMBERS) or 1
         return cls((t for t, n in counts.items() if n >= least and not is_always_argument(t)), numbers[::step])
 
     def symbols(self, url: str) -> list[str]:

@@ -191,6 +191,11 @@ def values_of(url: str) -> KeyValues:
     return KEY_VALUES.read(behind[behind.find("/") :], scheme)
 
 
+def name_of(part: str) -> str:
+    """Name in a part of a query: all of it without ``=``."""
+    return part.partition("=")[0]
+
+
 def query_names(url: str) -> list[str]:
     """Names in the query of a URL, in order.
 

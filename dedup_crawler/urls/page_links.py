@@ -113,8 +113,7 @@ def _joined(page: str, link: str) -> str:
 class LinkedOn:
     """URL of a link -> URLs of the first pages that hold it; and page -> names in its links. Bounded."""
 
-    def __init__(self, max_links: int = MAX_KNOWN) -> None:
-        self._max_links = max_links
+    def __init__(self) -> None:
         self._pages: dict[str, tuple[str, ...]] = {}
         self._numbers: dict[str, int] = {}  # pages whose links were seen, numbered
         self._names: dict[str, frozenset[str]] = {}  # page -> names in its links; most pages share one set
@@ -126,13 +125,13 @@ class LinkedOn:
         """Note the URLs of the *links* on a page."""
         self._n_seen += 1
         self._numbers.setdefault(page, self._n_seen)
-        if len(self._numbers) > self._max_links:
+        if len(self._numbers) > MAX_KNOWN:
             del self._numbers[next(iter(self._numbers))]
         known = self._pages
         for url in links:
             pages = known.get(url)
             if pages is None:
-                if len(known) >= self._max_links:
+                if len(known) >= MAX_KNOWN:
                     lost = known.pop(next(iter(known)))
                     self._n_lost = max(self._n_lost, *(self._numbers.get(each, 0) for each in lost))
                 known[url] = (page,)
@@ -141,7 +140,7 @@ class LinkedOn:
 
     def note_names(self, page: str, names: frozenset[str]) -> None:
         """Note the names in the links of a page, whose URL is in normal form (:mod:`dedup_crawler.urls.page_links`)."""
-        if len(self._names) >= self._max_links:
+        if len(self._names) >= MAX_KNOWN:
             del self._names[next(iter(self._names))]
         if len(self._sets) >= MAX_SETS:
             self._sets.clear()

@@ -30,12 +30,13 @@ ORDER = "/"
 MIN_URLS = 8
 """Smallest number of paths that must have a name."""
 _MAX_NAMES = 100
-_NAME = r"[A-Za-z0-9._~\-]+"
-_PARAMETERS = re.compile(rf"([^;]*)((?:;{_NAME}=[^;&]*)+)", re.ASCII).fullmatch
+NAME = r"[A-Za-z0-9._~\-]+"
+"""Regular expression of the name of a parameter."""
+_PARAMETERS = re.compile(rf"([^;]*)((?:;{NAME}=[^;&]*)+)", re.ASCII).fullmatch
 _IS_ENCLOSED = re.compile(r"\((?:[A-Za-z][A-Za-z0-9]*\([^();&]*\))+\)", re.ASCII).fullmatch
-is_parameter = re.compile(rf"{_NAME}|\(\)", re.ASCII).fullmatch
+is_parameter = re.compile(rf"{NAME}|\(\)", re.ASCII).fullmatch
 """Match the name of a parameter."""
-_PARAMETER_SAID = re.compile(rf";({_NAME}|\(\))=(?:([0-9]{{1,4}})/)?([^/;&]*)", re.ASCII).fullmatch
+_PARAMETER_SAID = re.compile(rf";({NAME}|\(\))=(?:([0-9]{{1,4}})/)?([^/;&]*)", re.ASCII).fullmatch
 _SEGMENT_NAME = r"[A-Za-z][A-Za-z0-9_.~\-]*[:=]"
 _SEGMENT = re.compile(rf"({_SEGMENT_NAME})([^;&]*)", re.ASCII).fullmatch
 is_segment = re.compile(_SEGMENT_NAME, re.ASCII).fullmatch

@@ -21,6 +21,7 @@ from typing import Any
 
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.urls import path_names
+from dedup_crawler.urls.keyvalue import name_of
 
 _LIST_MARK = ";,"  # end of the names that stand for elements of a list
 MIN_ORDERS = 8
@@ -32,8 +33,7 @@ _MAX_NAMES = 100
 MIN_URLS = 8
 """A site separates query names by semicolons if at least this many queries do, and more than use ``&``."""
 _MARK = ";"
-_NAME = r"[A-Za-z0-9._~\-]+"
-_IS_LIST = re.compile(rf"{_NAME}=[^;&]*(?:;{_NAME}=[^;&]*)+", re.ASCII).fullmatch
+_IS_LIST = re.compile(rf"{path_names.NAME}=[^;&]*(?:;{path_names.NAME}=[^;&]*)+", re.ASCII).fullmatch
 _EXCHANGED = str.maketrans("&;", ";&")
 
 
@@ -161,10 +161,10 @@ class SiteGrammar:
             found += named
         if self.lists:
             found, own = read_lists(found, self.lists), read_lists(own, self.lists)
-        parts = [*sorted(found, key=_name_of), *own]
-        names = [_name_of(part) for part in own]
+        parts = [*sorted(found, key=name_of), *own]
+        names = list(map(name_of, own))
         if found and names == sorted(names):
-            parts.sort(key=_name_of)
+            parts.sort(key=name_of)
         return f"{start}{path}?{'&'.join(parts)}" if parts else f"{start}{path}"
 
     def write(self, url: str) -> str | None:
@@ -240,11 +240,7 @@ def is_same(one: str, other: str) -> bool:
         return True
     path, _, query = one.partition("?")
     other_path, _, other_query = other.partition("?")
-    return path == other_path and sorted(query.split("&"), key=_name_of) == sorted(other_query.split("&"), key=_name_of)
-
-
-def _name_of(part: str) -> str:
-    return part.partition("=")[0]
+    return path == other_path and sorted(query.split("&"), key=name_of) == sorted(other_query.split("&"), key=name_of)
 
 
 def _taken_apart(url: str) -> tuple[str, str, str | None]:

@@ -20,13 +20,6 @@ HOST = "http://a.example"
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 
 
-def test_the_example_of_the_paper():
-    """SIGIR'17: ``/user/123/mike`` is ``/user/arg1/arg2``."""
-    templater = Templater([HOST, "user"])
-
-    assert templater.split(f"{HOST}/user/123/mike") == (f"{HOST}/user/<arg1>/<arg2>", ("123", "mike"))
-
-
 def test_learns_function_tokens_by_document_frequency():
     """A word in one of a hundred URLs stays; ids, and words of few URLs, do not."""
     crawl = [f"{HOST}/user/{i}/name{i}" for i in range(990)] + [f"{HOST}/about/{i}" for i in range(10)]

@@ -15,7 +15,7 @@ from functools import cached_property
 from dedup_crawler.rules.language.identifiers import order_identifier, rule_identifier
 from dedup_crawler.rules.language.matchers import few_values
 from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringIndex, SubstringRule
-from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order
+from dedup_crawler.urls.keyvalue import KEY_VALUES, KeyValues, UrlMap, is_other_query_order, name_of
 from dedup_crawler.urls.normal import host_of, normal_form
 
 _MAX_PASSES = 10
@@ -182,7 +182,7 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     values = url_map.read(url[start:], url[: url.index("://")])
     path, _, query = url.partition("?")
     parts = query.split("&")
-    parts.sort(key=_name_of)
+    parts.sort(key=name_of)
     return f"{path}?{'&'.join(parts)}" if query else url, values
 
 
@@ -195,7 +195,3 @@ def _start_of_path(url: str) -> int:
     """Position of the path in an absolute URL; -1 for other strings."""
     mark = url.find("://")
     return url.find("/", mark + 3) if mark >= 0 and "?" not in url[:mark] else -1
-
-
-def _name_of(part: str) -> str:
-    return part.partition("=")[0]

@@ -138,22 +138,14 @@ class TranslationTable:
         """Apply the table until the form no longer changes; in a circle, take the lexicographically smallest form."""
         passed = [url]
         for _ in range(_MAX_PASSES):
-            form = self._step(passed[-1])
-            if form == passed[-1]:
-                return form
+            form = self.form(passed[-1])
+            # a translation may be nonsense: only a URL of the same host is taken
+            if form == passed[-1] or host_of(form) != host_of(url) or normal_form(form) != form:
+                return passed[-1]
             if form in passed:
                 return min(passed[passed.index(form) :])
             passed.append(form)
         return url
-
-    def _step(self, url: str) -> str:
-        template, arguments = self.templater.split(url)
-        used = self._used.get(template)
-        if used is None:
-            return url
-        form = used[1](*arguments)
-        # a translation may be nonsense: only a URL of the same host is taken
-        return form if host_of(form) == host_of(url) and normal_form(form) == form else url
 
 
 def _translation(template: Template, entry: JsonValue) -> Translation:

@@ -21,7 +21,7 @@ from zlib import crc32
 
 from dedup_crawler.rules.language.operations import Edit
 from dedup_crawler.rules.language.rule import AnyRule, Rule
-from dedup_crawler.rules.language.rule_files import rules_to_json
+from dedup_crawler.rules.language.rule_files import rule_to_json
 from dedup_crawler.rules.language.site_rules import HostAlias, ReferrerRule, SiteRule
 from dedup_crawler.urls.keyvalue import values_of
 
@@ -44,13 +44,13 @@ def identifier(*said: Any) -> str:
 
 def rule_identifier(rule: AnyRule) -> str:
     """Identifier of a rule that changes URLs."""
-    (said,) = rules_to_json([rule])
-    return identifier("rule", {part: value for part, value in said.items() if part not in ("origin", "statistics")})
+    said = rule_to_json(rule).items()
+    return identifier("rule", {part: value for part, value in said if part not in ("origin", "statistics")})
 
 
 def effect_identifier(rule: AnyRule) -> str:
     """Identifier of what a rule does to which values, in any context of other keys."""
-    (said,) = rules_to_json([rule])
+    said = rule_to_json(rule)
     changed = said.get("transformation", {}).keys()
     parts = {part: said[part] for part in ("host", "substring", "transformation") if part in said}
     return identifier("effect", {**parts, "values": {k: v for k, v in said.get("context", {}).items() if k in changed}})

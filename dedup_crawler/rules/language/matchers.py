@@ -68,6 +68,11 @@ ANY = OfClass("any")
 Matcher = Literal | OneOf | NoneOf | OfClass
 
 
+def one_of(values: frozenset[str | None]) -> Literal | OneOf:
+    """Matcher of these values: a literal if there is only one."""
+    return Literal(*values) if len(values) == 1 else OneOf(values)
+
+
 def sorted_values(values: Iterable[str | None]) -> list[str | None]:
     """Sort values, with None first."""
     return sorted(values, key=lambda value: (value is not None, value or ""))

@@ -214,8 +214,7 @@ class _FiledRule(NamedTuple):
     n_before: int
     """Number of tokens of the substring before the rarest one."""
     tokens: list[str]
-    new: str
-    sections: frozenset[str]
+    rule: SubstringRule
 
 
 def section_of(rest: str) -> str:
@@ -232,7 +231,7 @@ class SubstringIndex:
         self._waiting: dict[str, list[_FiledRule]] = defaultdict(list)
         for number, rule, tokens in rules:
             n_before = min(range(len(tokens)), key=lambda place: n_rules[tokens[place]])
-            self._waiting[tokens[n_before]].append(_FiledRule(number, n_before, tokens, rule.new, rule.sections))
+            self._waiting[tokens[n_before]].append(_FiledRule(number, n_before, tokens, rule))
 
     def fire(self, rest: str) -> tuple[int, str] | None:
         """The first rule (by number) that matches *rest* (path and query), and its result; None without one."""
@@ -261,13 +260,13 @@ class SubstringIndex:
         return found
 
 
-def _replaced(rule: _FiledRule, tokens: list[str], place: int) -> str | None:
+def _replaced(filed: _FiledRule, tokens: list[str], place: int) -> str | None:
     """Apply a rule whose rarest token is at *place* of a marked URL; None if it does not match, or no path is left."""
-    start = place - rule.n_before
-    end = start + len(rule.tokens)
-    if start < 0 or tokens[start:end] != rule.tokens:
+    start = place - filed.n_before
+    end = start + len(filed.tokens)
+    if start < 0 or tokens[start:end] != filed.tokens:
         return None
-    if rule.sections and section_of("".join(tokens[1:-1])) not in rule.sections:
+    if filed.rule.sections and section_of("".join(tokens[1:-1])) not in filed.rule.sections:
         return None
-    changed = f"{''.join(tokens[1:start])}{rule.new}{''.join(tokens[end:-1])}"
+    changed = f"{''.join(tokens[1:start])}{filed.rule.new}{''.join(tokens[end:-1])}"
     return changed if changed[:1] == "/" else None

@@ -55,7 +55,7 @@ _KINDS = ("bag", "set")
 
 def rules_to_json(rules: Iterable[AnyRule]) -> list[dict[str, Any]]:
     """Write rules as JSON values."""
-    return [_rule_to_json(rule) for rule in rules]
+    return list(map(rule_to_json, rules))
 
 
 def rules_from_json(value: JsonValue) -> list[AnyRule]:
@@ -63,10 +63,11 @@ def rules_from_json(value: JsonValue) -> list[AnyRule]:
 
     BadInputError if a rule cannot be read; the text names the file, the number of the rule and the unknown word.
     """
-    return [_rule_from_json(entry) for entry in value.values()]
+    return list(map(_rule_from_json, value.values()))
 
 
-def _rule_to_json(rule: AnyRule) -> dict[str, Any]:
+def rule_to_json(rule: AnyRule) -> dict[str, Any]:
+    """Write one rule as a JSON value."""
     statistics = rule.statistics
     said: dict[str, Any]
     if isinstance(rule, SubstringRule):

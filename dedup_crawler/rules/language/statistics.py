@@ -92,15 +92,11 @@ def count_merges(
         n_members = len(shown)
         if n_members > 1:
             is_right = shown.count(shown[0]) == n_members
-            n_pairs += _pairs(n_members)
-            n_true += _pairs(n_members) if is_right else sum(map(_pairs, Counter(shown).values()))
+            n_pairs += math.comb(n_members, 2)
+            n_true += math.comb(n_members, 2) if is_right else sum(math.comb(n, 2) for n in Counter(shown).values())
             n_groups += 1
             n_wrong += not is_right
     return RuleStatistics(len(forms), n_pairs, n_pairs - n_true, MergeEvidence(n_groups, n_wrong))
-
-
-def _pairs(n: int) -> int:
-    return n * (n - 1) // 2
 
 
 def tail(n_hits: int, n: int, share: float) -> float:

@@ -63,6 +63,9 @@ class PairJudge(Protocol):
     def has_own_page(self, place: int) -> bool:
         """Return False if a URL answers with an error or a redirect."""
 
+    def links_on(self, place: int) -> Iterable[str]:
+        """Return the URLs that a page links; none if they are not known."""
+
     def is_excerpt(self, one: int, other: int) -> bool:
         """Return True if one of two pages has nearly all lines of the other, and more."""
 
@@ -131,14 +134,13 @@ class Belief:
 
         *stricter* divides the allowed error.
         """
-        allowed = self.risk.max_error / stricter
+        if self.holds(evidence.weight, evidence.wrong_weight, stricter):
+            return ""
         if evidence.weight < MIN_GROUPS:
             return f"{evidence.n_groups} groups are too few: {MIN_GROUPS} are needed, or fewer with many URLs each"
-        expected = expected_error(evidence.weight, evidence.wrong_weight)
-        if expected > allowed:
-            doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"
-            return f"{doubt}: expected error {expected:.2%}, allowed {allowed:.2%}".replace("%", " %")
-        return ""
+        expected, allowed = expected_error(evidence.weight, evidence.wrong_weight), self.risk.max_error / stricter
+        doubt = "too few groups to be sure" if not evidence.n_wrong else "it would merge different pages"
+        return f"{doubt}: expected error {expected:.2%}, allowed {allowed:.2%}".replace("%", " %")
 
 
 def expected_error(n_groups: float, n_wrong: float, share: float | None = None) -> float:

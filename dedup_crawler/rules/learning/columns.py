@@ -49,6 +49,10 @@ class Column:
             self._hashes.append(item_hash(self.key, value))
         return found
 
+    def some(self, numbers: Integers) -> frozenset[str | None]:
+        """Values with these *numbers*, (any,)."""
+        return frozenset([self.values[number] for number in numbers.tolist()])
+
     @property
     def hashes(self) -> Hashes:
         """Hash of the item of each value, (values,)."""

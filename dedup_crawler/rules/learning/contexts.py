@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, OneOf
+from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf, one_of
+from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief, Evidence
 from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.hypotheses import Hypothesis
@@ -64,7 +65,10 @@ class _Option:
 
 
 class ContextSearch:
-    """Finds the contexts of one hypothesis; keys that it changes cannot be conditions. *belief* decides about each."""
+    """Finds the contexts of one hypothesis. *belief* decides about each.
+
+    Keys that it changes cannot be conditions, and a substring rule has no conditions.
+    """
 
     def __init__(self, trials: Trials, columns: UrlColumns, hypothesis: Hypothesis, belief: Belief) -> None:
         self._trials = trials
@@ -79,9 +83,8 @@ class ContextSearch:
         self._items = {
             key: column.numbers[trials.rows]
             for key, column in sorted(columns.columns.items())
-            if touched is not None and key not in touched
+            if isinstance(hypothesis.rule, Rule) and key not in touched
         }
-        self._values = {key: columns.columns[key].values for key in self._items}
         self._is_told_by = functools.cache(self._tells_excerpts)
         self.found: list[Context] = []
         self.candidates: list[Context] = []
@@ -219,6 +222,7 @@ class ContextSearch:
     def _item_options(self, live: Mask) -> Iterator[_Option]:
         n_live = int(live.sum())
         for key, numbers in self._items.items():
+            values = self._columns.columns[key].values
             is_there = numbers >= 0
             for mask, matcher in ((is_there, ANY), (~is_there, None)):
                 chosen = live & mask
@@ -227,15 +231,14 @@ class ContextSearch:
             for number, weight, wrong in self._counts(numbers, live & is_there):
                 mask = numbers == number
                 if weight - wrong >= MIN_GROUPS and (live & mask).sum() < n_live:
-                    yield _Option(Condition(key, Literal(self._values[key][number])), mask, weight, wrong)
+                    yield _Option(Condition(key, Literal(values[number])), mask, weight, wrong)
             contradicted = numbers[live & is_there & ~self._trials.is_right]
             if len(contradicted):
                 n_wrong_of = np.bincount(contradicted)
                 worst = int(n_wrong_of.argmax())
                 mask = is_there & (numbers != worst)
                 if n_wrong_of[worst] >= MIN_GROUPS and (live & mask).any():
-                    others = NoneOf(frozenset({self._values[key][worst]}))
-                    yield self._option(Condition(key, others), mask, live & mask)
+                    yield self._option(Condition(key, NoneOf(frozenset({values[worst]}))), mask, live & mask)
 
     def _option(self, condition: Condition, mask: Mask, chosen: Mask) -> _Option:
         return _Option(condition, mask, *self._trials.weigh(chosen))
@@ -282,13 +285,13 @@ class ContextSearch:
         """Conditions for all items that the *chosen* trials have in common, except those of every URL of the host."""
         conditions = []
         for key, met in self._items.items():
+            column = self._columns.columns[key]
             numbers = np.unique(met[chosen])
-            is_everywhere = len(numbers) == 1 and (self._columns.columns[key].numbers == numbers[0]).all()
+            is_everywhere = len(numbers) == 1 and (column.numbers == numbers[0]).all()
             if key == "scheme" or is_everywhere:
                 continue
             if numbers[-1] < 0:
                 conditions.append(Condition(key, None))
             elif numbers[0] >= 0:
-                values = frozenset(self._values[key][number] for number in numbers.tolist())
-                conditions.append(Condition(key, Literal(*values) if len(values) == 1 else OneOf(values)))
+                conditions.append(Condition(key, one_of(column.some(numbers))))
         return tuple(conditions)

@@ -6,14 +6,13 @@ The order of the keys in a query hardly ever matters. The crawl decides that too
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Shape, Shapes, query_shape
-from dedup_crawler.rules.language.statistics import MergeEvidence
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN, Belief, PairJudge, within_budget
 from dedup_crawler.rules.learning.columns import UrlColumns
 from dedup_crawler.rules.learning.hypotheses import MIN_URLS
@@ -58,8 +57,6 @@ class HostCrawl:
     referrers: Sequence[str | None]
     evidence: PairJudge | None = None
     """Compares pages, given their places in these lists."""
-    links_on: Callable[[int], Iterable[str]] | None = None
-    """Returns the links on a page, given its place; None if no page was stored."""
     read: Callable[[str], str] = normal_form
     """Writes the URL of a link as *urls* are written."""
 
@@ -122,13 +119,11 @@ def learn_links(
         evidence=crawl.evidence,
         errors=_errors(crawl, pages),
     )
-    sorted_urls = [read_url(url, KEY_VALUES)[0] for url in crawl.urls]
-    order = evidence_of_order(sorted_urls, crawl)
     back = learn_referrer_rules(links, belief)
     n_urls_with = Counter(name for url in crawl.urls for name in set(query_names(url)))
     found = HostLinks(
         query_names=frozenset(name for name, n in n_urls_with.items() if n >= MIN_URLS),
-        is_ordered=order_matters(order),
+        is_ordered=_order_matters(crawl),
         shapes=shapes,
         referrer_rules={(rule.referrer, rule.shape): rule for rule in back},
         coverage_rules={rule.shape: rule for rule in learn_coverage_rules(links, belief)},
@@ -148,7 +143,7 @@ def _linked(
     """
     found: set[tuple[int, int]] = set()
     names: dict[int, frozenset[str]] = {}
-    if crawl.links_on is None:
+    if crawl.evidence is None:
         return found, names
     n_urls = Counter(pages)
     twice: dict[Shape, list[int]] = defaultdict(list)
@@ -159,7 +154,7 @@ def _linked(
     for kind in sorted(twice, key=lambda kind: (-len(twice[kind]), twice[kind]))[:MAX_KINDS]:
         if len(twice[kind]) >= MIN_GROUPS:
             for place in (*evenly(twice[kind], MAX_READ), *evenly(once.get(kind, ()), MAX_READ)):
-                links = tuple(map(normal_form, crawl.links_on(place)))
+                links = tuple(map(normal_form, crawl.evidence.links_on(place)))
                 names[place] = names_of_links(links)
                 linked = (place_of.get(crawl.read(url), place) for url in links)
                 found.update((place, other) for other in linked if other != place)
@@ -240,23 +235,18 @@ def _resolved(crawl: HostCrawl, forms: Sequence[str], engine: RuleEngine) -> lis
     return pages
 
 
-def evidence_of_order(forms: Sequence[str], crawl: HostCrawl) -> MergeEvidence:
-    """Count groups of URLs that differ only in the order of their query; a wrong group shows several pages.
+def _order_matters(crawl: HostCrawl) -> bool:
+    """Return True if the order of queries matters; by default it does not, as in Scrapy itself.
 
-    *forms* are the URLs with their queries sorted.
+    URLs that differ only in the order of their query are a group; a wrong group shows several pages.
     """
     orders: dict[str, dict[str, int]] = defaultdict(dict)
-    for place, (form, url) in enumerate(zip(forms, crawl.urls, strict=True)):
-        if crawl.pages[place] != UNKNOWN:
-            orders[form].setdefault(url, place)
+    for place, (url, page) in enumerate(zip(crawl.urls, crawl.pages, strict=True)):
+        if page != UNKNOWN:
+            orders[read_url(url, KEY_VALUES)[0]].setdefault(url, place)
     groups = [[*places.values()] for places in orders.values() if len(places) > 1]
     trials = [(group, (places[0], place)) for group, places in enumerate(groups) for place in places[1:]]
     of_trial = [group for group, _ in trials]
     verdicts = verdicts_of([pair for _, pair in trials], of_trial, crawl.pages, crawl.evidence)
-    wrong = {group for group, verdict in zip(of_trial, verdicts, strict=True) if verdict == 0}
-    return MergeEvidence(len(groups), len(wrong))
-
-
-def order_matters(evidence: MergeEvidence) -> bool:
-    """Return True if the order of queries matters; by default it does not, as in Scrapy itself."""
-    return evidence.n_wrong >= MIN_WRONG and evidence.n_wrong > MAX_WRONG * evidence.n_groups
+    n_wrong = len({group for group, verdict in zip(of_trial, verdicts, strict=True) if verdict == 0})
+    return n_wrong >= MIN_WRONG and n_wrong > MAX_WRONG * len(groups)

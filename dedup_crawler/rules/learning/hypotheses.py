@@ -71,10 +71,10 @@ class Hypothesis:
             return []
         return [key for key, operation in self.rule.transformation.items() if isinstance(operation, (Drop, Star))]
 
-    def touched(self) -> frozenset[str] | None:
-        """Keys that the rule changes or copies, which cannot be conditions; None for all keys."""
+    def touched(self) -> frozenset[str]:
+        """Keys that the rule changes or copies, which cannot be conditions; none for a substring rule."""
         if isinstance(self.rule, SubstringRule):
-            return None
+            return frozenset()
         return self.copied() | self.rule.transformation.keys()
 
     def everywhere(self, keys: Collection[str]) -> Hypothesis | None:
@@ -86,7 +86,7 @@ class Hypothesis:
             path, _, query = self.rule.old.partition("?")
             is_about = any(key[len("query[") : -1] in query for key in keys if key.startswith("query["))
             return None if is_about and any(map(str.isalnum, path)) else self
-        touched = self.touched() or frozenset()
+        touched = self.touched()
         if touched.isdisjoint(keys):
             return self
         context = {key: matcher for key, matcher in self.rule.context.items() if key in touched}

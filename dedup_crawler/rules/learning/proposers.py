@@ -84,11 +84,7 @@ def rules_of_examples(host: str, examples: Iterable[tuple[str, str]], origin: st
 
 def rests_of_pages(columns: UrlColumns) -> list[list[str]]:
     """Path and query of a few URLs of each page; pages of one URL propose nothing and are left out."""
-    rests: defaultdict[int, list[str]] = defaultdict(list)
-    for row, page in enumerate(columns.alike.tolist()):
-        if page != UNKNOWN and len(rests[page]) < _MAX_URLS:
-            rests[page].append(columns.rest(row))
-    return [its for its in rests.values() if len(its) > 1]
+    return [list(map(columns.rest, rows[:_MAX_URLS])) for rows in _rows_of_pages(columns)]
 
 
 def prefix_aliases(host: str, rests: Iterable[list[str]]) -> list[SubstringRule]:
@@ -147,16 +143,26 @@ def _most_proposed(host: str, proposed: Iterable[Iterable[_Proposal]], origin: s
     return [rule for _, rule in sorted(rules, key=lambda each: (-each[0], str(each[1])))[:MAX_JOINS]]
 
 
+def _rows_of_pages(columns: UrlColumns) -> list[list[int]]:
+    """Rows of each page that several rows show."""
+    rows_of_page: defaultdict[int, list[int]] = defaultdict(list)
+    for row, page in enumerate(columns.alike.tolist()):
+        if page != UNKNOWN:
+            rows_of_page[page].append(row)
+    return [rows for rows in rows_of_page.values() if len(rows) > 1]
+
+
 def _kinds_of_pages(columns: UrlColumns) -> Iterator[list[int]]:
     """Yield a few rows of each page, one of each of its kinds (by their keys)."""
     of_keys = np.zeros(len(columns), np.uint64)
     for key, column in columns.columns.items():
         of_keys[column.numbers >= 0] += np.uint64(item_hash(key, None))
-    kinds: dict[int, dict[int, int]] = defaultdict(dict)
-    for row, (page, kind) in enumerate(zip(columns.alike.tolist(), of_keys.tolist(), strict=True)):
-        if page != UNKNOWN and len(kinds[page]) < _MAX_URLS:
-            kinds[page].setdefault(kind, row)
-    yield from (list(rows.values()) for rows in kinds.values() if len(rows) > 1)
+    kinds = of_keys.tolist()
+    for rows in _rows_of_pages(columns):
+        first: dict[int, int] = {}
+        for row in rows:
+            first.setdefault(kinds[row], row)
+        yield list(first.values())[:_MAX_URLS]
 
 
 def _joins(source: KeyValues, target: KeyValues) -> Sequence[_Proposal]:
@@ -268,11 +274,7 @@ def proposals(columns: UrlColumns) -> list[AnyRule]:
 
 def _unexplained(columns: UrlColumns) -> MappedCrawl:
     """Rows whose page other rows show too; a sample of the pages if there are many."""
-    rows_of_page: dict[int, list[int]] = defaultdict(list)
-    for row, page in enumerate(columns.alike.tolist()):
-        if page != UNKNOWN:
-            rows_of_page[page].append(row)
-    pages = [rows for rows in rows_of_page.values() if len(rows) > 1]
+    pages = _rows_of_pages(columns)
     random.Random(_SEED).shuffle(pages)  # noqa: S311 - draws examples, guards nothing
     taken: list[int] = []
     for rows in pages:

@@ -59,7 +59,7 @@ def learn_host_aliases(urls: Sequence[str], pages: Sequence[int], belief: Belief
     met = _met_on_both(urls, pages)
     evidence = {}
     for (one, other), found in sorted(met.items()):
-        judged = MergeEvidence(*_counted(found))
+        judged = _counted(found)
         holds = belief.holds(judged.n_groups, judged.n_wrong)
         if holds and belief.believes(HostAlias(one, other, judged), Evidence.of(judged), STRICTER):
             evidence[one, other] = judged
@@ -82,15 +82,15 @@ def _met_on_both(urls: Sequence[str], pages: Sequence[int]) -> Mapping[tuple[str
     return met
 
 
-def _counted(found: _Found) -> tuple[int, int]:
-    """Number of pages that were found on both hosts, and how many of them differ.
+def _counted(found: _Found) -> MergeEvidence:
+    """Count the pages that were found on both hosts, and those of them that differ.
 
     If one page of the one host (a log-in form) stands for many pages of the other, all of these count as wrong.
     """
     n_right = len({one for one, other in found if one == other})
     wrong = [(one, other) for one, other in found if one != other]
     n_wrong = max(len({one for one, _ in wrong}), len({other for _, other in wrong}))
-    return n_right + n_wrong, n_wrong
+    return MergeEvidence(n_right + n_wrong, n_wrong)
 
 
 def _to_shortest(evidence: Mapping[tuple[str, str], MergeEvidence]) -> list[HostAlias]:
@@ -156,12 +156,12 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
         if len({page for page, _ in every}) < MIN_GROUPS:
             continue
         pairs = evenly(every, MAX_PAIRS)
-        n_wrong, n_pages = _wrong_at_first(links, pairs)
-        if n_wrong == n_pages:  # as for the links of menus: most shapes need no more comparisons
+        at_first = _evidence_of_links(links, evenly(pairs, N_FIRST))
+        if at_first.n_wrong == at_first.n_groups:  # as for the links of menus: most shapes need no more comparisons
             continue
         is_name = any(value == STAR for key, value in shapes[1] if key not in STRUCTURAL)
         is_excerpt = any(value != SAME for key, value in shapes[1] if key in belief.excerpts)
-        if is_name and not is_excerpt and 2 * n_wrong <= n_pages:
+        if is_name and not is_excerpt and 2 * at_first.n_wrong <= at_first.n_groups:
             evidence = _evidence_of_links(links, pairs)
             rule = ReferrerRule(*shapes, evidence, len({place for _, place in every}))
             if evidence.n_groups >= MIN_GROUPS and belief.believes(rule, Evidence.of(evidence)):
@@ -170,12 +170,6 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
         if (of_short := _of_short_lists(links, shapes, every, belief)) is not None:
             found[of_short[0]] = of_short[1]
     return found
-
-
-def _wrong_at_first(links: Links, pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the number of wrong pages among some of the *pairs*, and of all their pages."""
-    found = _evidence_of_links(links, evenly(pairs, N_FIRST))
-    return found.n_wrong, found.n_groups
 
 
 def _of_short_lists(

@@ -53,18 +53,16 @@ class Trials:
 
     def evidence(self, mask: Mask) -> Evidence:
         """Evidence of the trials in *mask*."""
-        return Evidence(*self._counted(mask), *self.weigh(mask))
+        is_wrong = mask & ~self.is_right
+        n_groups = len(np.unique(self.units[mask]))
+        share = is_wrong.sum() / max(1, mask.sum())
+        n_wrong = max(len(np.unique(self.units[is_wrong])), math.ceil(n_groups * share))
+        return Evidence(n_groups, n_wrong, *self.weigh(mask))
 
     def weigh(self, mask: Mask) -> tuple[float, float]:
         """Weight of the groups of the trials in *mask*, and weight of the wrong trials."""
         weights, wrong, _ = weighed(self.units, self.is_right, mask, np.zeros(len(self), np.int64))
         return float(weights.sum()), float(wrong.sum())
-
-    def _counted(self, mask: Mask) -> tuple[int, int]:
-        is_wrong = mask & ~self.is_right
-        n_groups = len(np.unique(self.units[mask]))
-        share = is_wrong.sum() / max(1, mask.sum())
-        return n_groups, max(len(np.unique(self.units[is_wrong])), math.ceil(n_groups * share))
 
 
 def weighed(units: Integers, is_right: Mask, mask: Mask, values: Integers) -> tuple[Weights, Weights, Integers]:
@@ -91,14 +89,10 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     is_other = np.isin(columns.hashes, hashes) & (columns.clusters != UNKNOWN)  # rows that have such a form already
     is_other[rows] = False
     others = np.flatnonzero(is_other)  # (others,)
-    _, group = np.unique(np.concatenate([hashes, columns.hashes[others]]), return_inverse=True)  # (known + others,)
-    n_groups = int(group.max()) + 1 if len(group) else 0
-    members = np.concatenate([rows, others])
-    size = np.bincount(group, minlength=n_groups)  # (groups,)
-    reference = np.full(n_groups, len(columns))
-    np.minimum.at(reference, group, members)  # (groups,): the first row
-    own_reference = reference.copy()
-    has_base = np.zeros(n_groups, bool)
+    members = np.concatenate([hashes, columns.hashes[others]])  # (known + others,)
+    _, first, group = np.unique(members, return_index=True, return_inverse=True)  # (groups,), (known + others,)
+    reference = np.concatenate([rows, others])[first]  # (groups,): the first row
+    has_base = np.zeros(len(first), bool)
     of_others = group[len(rows) :]
     has_base[of_others] = True
     reference[of_others] = others
@@ -107,8 +101,7 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     if gone_values:
         gone_of[rows] = gone
     beside = gone_of[reference[of_rows]]
-    may_tell = (size[of_rows] > 1) & (has_base[of_rows] | (rows != own_reference[of_rows]))
-    is_trial = np.flatnonzero(may_tell)  # (candidates,)
+    is_trial = np.flatnonzero(rows != reference[of_rows])  # (candidates,)
     verdicts = _verdicts(rows[is_trial], reference[of_rows[is_trial]], of_rows[is_trial], columns)
     is_named = is_trial[verdicts == NAMED]
     n_named = len(np.unique(gone[is_named])) if gone_values else _n_values(hypothesis, rows[is_named], columns)
@@ -147,13 +140,13 @@ def _settle_named(
     if matters and hypothesis.stage == 0 and hypothesis.key is not None:
         values = columns.columns[hypothesis.key].numbers[wrong_rows]
         columns.telling.setdefault(hypothesis.key, set()).update(values[values >= 0].tolist())
-    if matters or n_values < FEW_VALUES or not columns.telling.keys().isdisjoint(hypothesis.touched() or ()):
+    if matters or n_values < FEW_VALUES or not columns.telling.keys().isdisjoint(hypothesis.touched()):
         verdicts[verdicts == NAMED] = -1
 
 
 def _n_values(hypothesis: Hypothesis, rows: Integers, columns: UrlColumns) -> int:
     """Largest number of values of a key that a rule changes; 1 for a rule that replaces one text by another."""
-    keys = columns.columns.keys() & (hypothesis.touched() or ())
+    keys = columns.columns.keys() & hypothesis.touched()
     return max((len(np.unique(columns.columns[key].numbers[rows])) for key in keys), default=1)
 
 

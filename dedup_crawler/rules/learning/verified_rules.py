@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dedup_crawler.rules.language.matchers import Literal, Matcher, NoneOf, OneOf
+from dedup_crawler.rules.language.matchers import Matcher, NoneOf, one_of
 from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule, section_of
 from dedup_crawler.rules.language.statistics import MergeEvidence, RuleStatistics
 from dedup_crawler.rules.learning.belief import FEW_VALUES, MIN_GROUPS, Belief
@@ -141,7 +141,7 @@ class RuleLearner:
             substring = replace(hypothesis.rule, origin=origin, statistics=statistics)
             return self._in_tested_sections(substring, rows) if hypothesis.stage == STAGES else substring
         rule = replace(_in_context(hypothesis.rule, hypothesis.key, context), origin=origin, statistics=statistics)
-        return self._confined(rule, hypothesis.rule, hypothesis.touched() or frozenset(), context, trials)
+        return self._confined(rule, hypothesis.rule, hypothesis.touched(), context, trials)
 
     def _in_tested_sections(self, rule: SubstringRule, rows: Integers) -> SubstringRule:
         """Narrow a proposed rule to the sections of the tested *rows*, if these are few.
@@ -210,8 +210,7 @@ class RuleLearner:
             return replace(rule, absent=rule.absent | {"ext"})
         if tested[0] < 0:
             return rule
-        met = _one_of(frozenset(column.values[number] for number in tested.tolist()))
-        return replace(rule, context={**rule.context, "ext": met})
+        return replace(rule, context={**rule.context, "ext": one_of(column.some(tested))})
 
     def _strange_sections(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
         """Conditions that exclude path parts of many *matched* URLs that none of the tested *rows* has."""
@@ -221,9 +220,9 @@ class RuleLearner:
             if key.startswith("path[") and key not in known and (tested >= 0).all():
                 n_urls = np.bincount(column.numbers[matched & (column.numbers >= 0)], minlength=len(column.values))
                 n_urls[tested] = 0
-                strange = np.flatnonzero(n_urls >= MIN_URLS).tolist()
-                if strange:
-                    sections[key] = NoneOf(frozenset(column.values[number] for number in strange))
+                strange = np.flatnonzero(n_urls >= MIN_URLS)
+                if len(strange):
+                    sections[key] = NoneOf(column.some(strange))
         return sections
 
     def _tested_sections(self, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
@@ -237,7 +236,7 @@ class RuleLearner:
         tested = np.unique(column.numbers[rows])
         if tested[0] < 0 or len(tested) >= FEW_VALUES or np.isin(column.numbers, tested).all():
             return {}
-        return {"path[0]": _one_of(frozenset(column.values[number] for number in tested.tolist()))}
+        return {"path[0]": one_of(column.some(tested))}
 
     def _strange_depths(self, matched: Mask, rows: Integers, known: Set[str]) -> dict[str, Matcher]:
         """A condition that excludes path lengths of *matched* URLs on which the rule was hardly tested."""
@@ -245,8 +244,9 @@ class RuleLearner:
         if column is None or "path.length" in known:
             return {}
         n_tested = np.bincount(column.numbers[rows], minlength=len(column.values))
-        strange = [number for number in np.unique(column.numbers[matched]).tolist() if n_tested[number] < MIN_TESTED]
-        return {"path.length": NoneOf(frozenset(column.values[number] for number in strange))} if strange else {}
+        met = np.unique(column.numbers[matched])
+        strange = met[n_tested[met] < MIN_TESTED]
+        return {"path.length": NoneOf(column.some(strange))} if len(strange) else {}
 
 
 def _in_context(rule: Rule, key: str | None, context: Context) -> Rule:
@@ -259,9 +259,5 @@ def _in_context(rule: Rule, key: str | None, context: Context) -> Rule:
         elif condition.key:
             matchers[condition.key] = condition.matcher
     if context.gone_values is not None and key is not None:
-        matchers[key] = _one_of(context.gone_values)
+        matchers[key] = one_of(context.gone_values)
     return replace(rule, context=matchers, absent=frozenset(absent))
-
-
-def _one_of(values: frozenset[str | None]) -> Matcher:
-    return Literal(*values) if len(values) == 1 else OneOf(values)

@@ -69,16 +69,6 @@ def test_what_is_mostly_wrong_is_no_news():
     assert not any(each.sentence.startswith("drop `t` anywhere") for each in model.refused())
 
 
-@pytest.mark.parametrize("evidence", [Evidence.of(MergeEvidence(n, wrong)) for n, wrong in (
-    (100, 0), (200, 5), (8, 0), (30, 1), (7, 0), (400, 39),
-)])  # fmt: skip
-def test_there_is_a_reason_exactly_if_it_is_not_believed(evidence):
-    """Reason and decision cannot contradict each other."""
-    belief = Belief(RISKS["balanced"])
-
-    assert bool(belief.why_not(evidence)) == (not belief.holds(evidence.weight, evidence.wrong_weight))
-
-
 def test_what_the_budget_does_not_cover_is_said():
     """Of six neutral keys only one may be ignored on a small site: the others are refused for the budget alone."""
     urls = [f"{HOST}/p?id={n}" for n in range(200)]

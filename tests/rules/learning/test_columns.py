@@ -3,13 +3,12 @@
 from collections import Counter
 from unittest.mock import patch
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup_crawler.rules.applying.engine import read_url
-from dedup_crawler.rules.language.matchers import ANY, Literal
-from dedup_crawler.rules.language.operations import Copy, Drop
+from dedup_crawler.rules.language.matchers import ANY
+from dedup_crawler.rules.language.operations import Drop
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.learning import columns as columns_module
 from dedup_crawler.rules.learning.belief import UNKNOWN
@@ -81,39 +80,6 @@ def test_a_rule_changes_the_rows_as_it_changes_maps(visits, rule):
     for key, column in columns.columns.items():
         written = [column.values[number] if number >= 0 else "missing" for number in column.numbers]
         assert written == [values.get(key, "missing") for values, *_ in expected]
-
-
-def test_a_dropped_key_joins_what_it_told_apart():
-    """Three visits of a topic become the row of the first; another topic stays."""
-    urls = [f"http://{HOST}/t?n=1&sid=a", f"http://{HOST}/t?n=2", f"http://{HOST}/t?n=1", f"http://{HOST}/t?n=1&sid=b"]
-    columns = UrlColumns(HOST, urls, [7, 8, 7, 7])
-
-    columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))
-
-    assert told(columns) == [
-        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "1"}, 7, 0],
-        [{"scheme": "http", "path.length": "1", "path[0]": "t", "query[n]": "2"}, 8, 1],
-    ]
-
-
-def test_a_copy_needs_its_source():
-    """A rule that copies a key is not applied without that key, even if its context does not demand it."""
-    columns = UrlColumns(HOST, [f"http://{HOST}/t?n=1"], [0])
-    copy = Rule(HOST, {"path[0]": Literal("t")}, {"path[0]": Copy("query[m]")})
-
-    assert columns.matching(copy).tolist() == [False]
-    columns.apply(copy)
-    assert columns.row(0)["path[0]"] == "t"
-
-
-@pytest.mark.parametrize("page", [UNKNOWN, 5])
-def test_a_known_page_is_kept_where_another_is_not_known(page):
-    """A row of an unknown page that is joined with a known one shows that page."""
-    columns = UrlColumns(HOST, [f"http://{HOST}/t?sid=1", f"http://{HOST}/t"], [UNKNOWN, page])
-
-    columns.apply(Rule(HOST, {"query[sid]": ANY}, {"query[sid]": Drop()}))
-
-    assert columns.clusters.tolist() == [page]
 
 
 def test_rare_keys_have_no_column_and_still_tell_urls_apart():

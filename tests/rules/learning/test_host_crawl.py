@@ -1,5 +1,7 @@
 """One host's crawl: rules within their budget, and links after them."""
 
+import pytest
+
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.learning.belief import RISKS, UNKNOWN, Belief
 from dedup_crawler.rules.learning.host_crawl import HostCrawl, learn_links, learn_rules
@@ -38,6 +40,27 @@ def test_names_in_the_query_that_few_urls_have_are_not_known():
     links, _ = learn_links(crawl_of(visits), RuleEngine([]), Belief(RISKS["balanced"]))
 
     assert links.query_names == {"often"}
+
+
+@pytest.mark.parametrize(
+    ("n_groups", "n_wrong", "matters"),
+    [(0, 0, False), (2, 2, False), (3, 3, True), (100, 3, False), (100, 11, True)],
+)
+def test_the_query_is_sorted_until_that_is_contradicted(n_groups, n_wrong, matters):
+    """Also without evidence; two wrong groups are accidents, and so are three of a hundred.
+
+    A URL that was met twice, and a redirect to an uncrawled URL, are no evidence.
+    """
+    visits = [(n, f"/{n}?a=1&b=2") for n in range(n_groups)]
+    visits += [(("other", n) if n < n_wrong else n, f"/{n}?b=2&a=1") for n in range(n_groups)]
+    visits += [((n, time), f"/twice/{n}?b=2&a=1") for n in range(20) for time in range(2)]
+    visits += [visit for n in range(20) for visit in (((n, "left"), f"/left/{n}?a=1&b=2"), ("?", f"/left/{n}?b=2&a=1"))]
+    urls, pages = numbered(visits)
+    known = [UNKNOWN if page == "?" else number for (page, _), number in zip(visits, pages, strict=True)]
+    none = [None] * len(urls)
+    links, _ = learn_links(HostCrawl(HOST, urls, known, none, none), RuleEngine([]), Belief(RISKS["balanced"]))
+
+    assert links.is_ordered is matters
 
 
 def test_a_contradiction_costs_nothing_if_another_url_shows_the_page():

@@ -15,6 +15,7 @@ from command_line import run as dedup
 from dedup_crawler import load
 from dedup_crawler.labels.main_text import links_of
 from dedup_crawler.pages.records import Page
+from dedup_crawler.urls import page_links
 from dedup_crawler.urls.normal import normal_form
 from dedup_crawler.urls.page_links import MAX_BYTES, MAX_LINKS, MAX_NAMES, MAX_SETS, LinkedOn, names_in, names_of_links
 from faulty_site import SLOWLY, text
@@ -157,9 +158,10 @@ def test_no_name_of_a_link_is_missed(hrefs: Sequence[str]):
     assert parsed <= (names_in(html, PAGE) or frozenset())
 
 
-def test_equal_names_are_kept_once():
+def test_equal_names_are_kept_once(monkeypatch: pytest.MonkeyPatch):
     """Thousands of pages of one kind share one set; the oldest pages are forgotten."""
-    known = LinkedOn(max_links=3 * MAX_SETS)
+    monkeypatch.setattr(page_links, "MAX_KNOWN", 3 * MAX_SETS)
+    known = LinkedOn()
     for n in range(3 * MAX_SETS + 1):
         known.note_names(f"http://a.example/{n}", frozenset(["page", "sort"]))
         known.note_names(f"http://a.example/{n}/", frozenset([str(n)]))
