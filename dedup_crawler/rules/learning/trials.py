@@ -89,8 +89,8 @@ def trials_of(hypothesis: Hypothesis, columns: UrlColumns) -> Trials:
     is_other = np.isin(columns.hashes, hashes) & (columns.clusters != UNKNOWN)  # rows that have such a form already
     is_other[rows] = False
     others = np.flatnonzero(is_other)  # (others,)
-    members = np.concatenate([hashes, columns.hashes[others]])  # (known + others,)
-    _, first, group = np.unique(members, return_index=True, return_inverse=True)  # (groups,), (known + others,)
+    forms = np.concatenate([hashes, columns.hashes[others]])  # (known + others,)
+    _, first, group = np.unique(forms, return_index=True, return_inverse=True)  # (groups,), (known + others,)
     reference = np.concatenate([rows, others])[first]  # (groups,): the first row
     has_base = np.zeros(len(first), bool)
     of_others = group[len(rows) :]
