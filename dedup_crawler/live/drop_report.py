@@ -86,7 +86,10 @@ class DropReport:
 
     def switched_off(self, rule: str, sentence: str, reason: str, n_again: int) -> None:
         """Warn that a rule, or a value of a candidate, merged different pages."""
-        self.count("values/switched_off" if is_value(rule) else "rules/switched_off")
+        if is_value(rule):
+            self.count("values/switched_off")
+        else:
+            self.count("rules/switched_off")
         self.warn(
             f"Rule {rule} is switched off, it merges different pages ({reason}): {sentence}. "
             f"{n_again} requests that it dropped are sent again."
