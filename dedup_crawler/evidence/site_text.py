@@ -17,6 +17,7 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dedup_crawler.json_values import JsonValue
+from dedup_crawler.labels.lines import MEDIA
 from dedup_crawler.pages.rotating import STEADY, Place, RotatingText
 
 if TYPE_CHECKING:
@@ -133,9 +134,11 @@ class HabitCounts:
         )
 
     def _kinds(self, line: Line) -> Iterator[tuple[int, Kind]]:
+        # other pictures and other data are not of one kind: they show something else
+        most = 0 if line.words[0].startswith(MEDIA) else _WORDS - 1
         for place, end in enumerate(_ends(line.words)):
             said = tuple([word if word in self._usual else ANY for word in end])
-            if said.count(ANY) < len(said):
+            if said.count(ANY) <= min(most, len(said) - 1):
                 yield line.side, (place, said)
 
 

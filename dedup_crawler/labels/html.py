@@ -28,6 +28,12 @@ _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
 MAX_MEDIA = 200
 """Largest number of pictures, films and sounds of a page that are compared."""
+MAX_NAMES = 200
+"""Largest number of names in the scripts of a page whose numbers are compared."""
+_MAX_SCRIPT = 200_000  # characters of a script
+_NAMED_NUMBER = re.compile(
+    r"(?<![\w-])([A-Za-z_][\w-]{0,40})[\"']?\s{0,4}[:=]\s{0,4}[\"']?(\d{1,8})(?![\w.-])", re.ASCII
+)
 _PIXELS = ("0", "1", "2", "0px", "1px", "2px")
 _MEDIA = ("img", "video", "audio", "source", "embed", "object")
 _LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")  # no digits: they would make several words
@@ -35,7 +41,7 @@ _LETTERS = str.maketrans("0123456789abcdef", "ghijklmnopqrstuv")  # no digits: t
 
 @dataclass(frozen=True, slots=True)
 class HtmlText:
-    """Title, absolute canonical link and text of a page; text fields and media are the last lines.
+    """Title, absolute canonical link and text of a page; text fields, media and data are the last lines.
 
     *is_cut* is True if the parser left out deeply nested parts.
     """
@@ -57,7 +63,7 @@ def read_html(html: str, url: str) -> HtmlText:
     tree = document.getroottree()
     title, canonical_link = _title(tree), _canonical_link(tree, url)
     is_cut = any(_TOO_DEEP in entry.message for entry in parser.error_log)
-    shown = [*_typed_lines(tree), *_media(tree, url)]
+    shown = [*_typed_lines(tree), *_media(tree, url), *_data(tree)]
     lines = (" ".join(text.split()) for text in (*_paragraphs(core.preprocessor(document)), *shown))
     return HtmlText(title, canonical_link, "\n".join(filter(None, lines)), is_cut)
 
@@ -88,7 +94,26 @@ def _media(tree: Any, url: str) -> Iterator[str]:
             continue
         with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
             source = urljoin(url, source)
-        yield MEDIA + f"{digest(source):016x}".translate(_LETTERS)
+        yield _word(source)
+
+
+def _data(tree: Any) -> Iterator[str]:
+    """A word for each name of numbers in the scripts of the page, and one number made of all that have the name.
+
+    A reader may see what scripts make of such data (``"revision": 2``), while the text is the same on many pages.
+    Fractions, and numbers of nine digits or more, are left out: they are durations, moments and tokens.
+    """
+    found: dict[str, set[str]] = {}
+    for script in tree.iter("script"):
+        for name, number in _NAMED_NUMBER.findall((script.text or "")[:_MAX_SCRIPT]):
+            found.setdefault(name, set()).add(number)
+    for name, numbers in itertools.islice(found.items(), MAX_NAMES):
+        yield f"{_word(name)} {digest(' '.join(sorted(numbers))) % 10**9}"
+
+
+def _word(text: str) -> str:
+    """A word that stands for what is no text."""
+    return MEDIA + f"{digest(text):016x}".translate(_LETTERS)
 
 
 def _canonical_link(tree: Any, url: str) -> str | None:

@@ -30,7 +30,7 @@ MIN_FILE_BYTES = 100
 MAX_CLOCK = 200
 """Characters of the longest line in which durations are masked."""
 MEDIA = "\u01c1"
-"""First letter of the word for a picture, film or sound; hardly any language writes it."""
+"""First letter of the word for a picture, film or sound, or for the data of a script; hardly any language writes it."""
 WHEN = "\2"
 """Mark for a time."""
 

@@ -4,7 +4,8 @@ They make each fetch another text, so they are no evidence. There are two kinds:
 
 - lines that nearly all pages have, with other numbers: "Page generated in 0.12 seconds". A line whose number most of
   its pages have in their URLs ("Topic 17") names the page, and is no meter line; nor is a line that is the same on most
-  pages. A site whose pages are mostly equal but for numbers has none: the numbers are what it shows;
+  pages. A site whose pages are mostly equal but for numbers has none: the numbers are what it shows. Data of scripts
+  that pages of one text share is no meter line either;
 - counters ("Read 34 times"): of pages with one text but for numbers, those that were fetched later show higher ones.
   This has to hold for several texts. If all rows of a list are higher, they are other rows ("Ticket 26", "Ticket 1").
 """
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from dedup_crawler.labels.lines import WHEN, digest, numbers_of
+from dedup_crawler.labels.lines import MEDIA, WHEN, digest, numbers_of
 
 METER_SHARE = 0.9
 """Least share (0-1) of the pages that have a meter line of the first kind."""
@@ -27,6 +28,8 @@ MAX_SHARE = 0.5
 """Largest share (0-1) of its pages on which the line is the same, or has a number of the URL."""
 MOSTLY = 0.2
 """Share (0-1) of the pages by which pages of one text, without numbers, may outnumber all others."""
+MAX_KEPT = 0.2
+"""Largest share (0-1) of two pages of one text in a row with the same data, for data that changes at each fetch."""
 MIN_TEXTS = 8
 """Least number of texts with a counter that has grown."""
 GROWING_SHARE = 0.95
@@ -91,12 +94,15 @@ class _Counts:
     n_grown: int = 0
     """Number of times that the line had higher numbers than on the page of the same text before."""
     n_changed: int = 0
+    n_kept: int = 0
+    """Number of times that the line was the same as on the page of the same text before."""
     n_texts: int = 0
     """Number of texts for which it has grown."""
 
     def is_usual(self, n_pages: int) -> bool:
         is_usual = self.n >= max(METER_SHARE * n_pages, MIN_PAGES)
-        return is_usual and self.n_equal <= MAX_SHARE * self.n and not self.is_name()
+        is_kept = self.first.startswith(MEDIA) and self.n_kept > MAX_KEPT * (self.n_kept + self.n_changed)
+        return is_usual and self.n_equal <= MAX_SHARE * self.n and not self.is_name() and not is_kept
 
     def is_counter(self) -> bool:
         is_growing = self.n_texts >= MIN_TEXTS and self.n_grown >= GROWING_SHARE * self.n_changed
@@ -160,6 +166,8 @@ class MeterCounts:
             counts.n_grown += is_growth
             counts.n_texts += is_growth and not has_grown
             has_grown |= is_growth
+        elif key in self._values:
+            counts.n_kept += 1
         if key in self._values or len(self._values) < _MAX_VALUES:
             self._values[key] = values, has_grown
 
