@@ -5,7 +5,7 @@ They make each fetch another text, so they are no evidence. There are two kinds:
 - lines that nearly all pages have, with other numbers: "Page generated in 0.12 seconds". A line whose number most of
   its pages have in their URLs ("Topic 17") names the page, and is no meter line; nor is a line that is the same on most
   pages. A site whose pages are mostly equal but for numbers has none: the numbers are what it shows. Data of scripts
-  that pages of one text share is no meter line either;
+  have to change from page to page of one text as well;
 - counters ("Read 34 times"): of pages with one text but for numbers, those that were fetched later show higher ones.
   This has to hold for several texts. If all rows of a list are higher, they are other rows ("Ticket 26", "Ticket 1").
 """
@@ -31,7 +31,7 @@ MOSTLY = 0.2
 MAX_KEPT = 0.2
 """Largest share (0-1) of two pages of one text in a row with the same data, for data that changes at each fetch."""
 MIN_TEXTS = 8
-"""Least number of texts with a counter that has grown."""
+"""Least number of texts with a counter that has grown, and of changes of data."""
 GROWING_SHARE = 0.95
 """Least share (0-1) of the changes of a counter that are growth."""
 MIN_ROWS = 3
@@ -101,8 +101,13 @@ class _Counts:
 
     def is_usual(self, n_pages: int) -> bool:
         is_usual = self.n >= max(METER_SHARE * n_pages, MIN_PAGES)
-        is_kept = self.first.startswith(MEDIA) and self.n_kept > MAX_KEPT * (self.n_kept + self.n_changed)
-        return is_usual and self.n_equal <= MAX_SHARE * self.n and not self.is_name() and not is_kept
+        return is_usual and self.n_equal <= MAX_SHARE * self.n and not self.is_name() and not self.is_steady_data()
+
+    def is_steady_data(self) -> bool:
+        """Return True for data of scripts, unless they changed on several pages of a text, and hardly ever stayed."""
+        n_compared = self.n_changed + self.n_kept
+        is_changing = self.n_changed >= MIN_TEXTS and self.n_kept <= MAX_KEPT * n_compared
+        return self.first.startswith(MEDIA) and not is_changing
 
     def is_counter(self) -> bool:
         is_growing = self.n_texts >= MIN_TEXTS and self.n_grown >= GROWING_SHARE * self.n_changed

@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup_crawler.evidence.comparing import PageEvidence
+from dedup_crawler.evidence.two_fetches import GrowingText
 from dedup_crawler.labels.clusters import cluster_labelled
 from dedup_crawler.labels.html import MAX_NAMES, read_html
 from dedup_crawler.labels.main_text import clean_page
+from dedup_crawler.live.collecting.response_page import FetchedPage
+from dedup_crawler.live.exploration.same_page import same_page
 from dedup_crawler.methods.verified import Verified
 from dedup_crawler.pages.records import LabelledPage, Page
 from site_of_pages import words
@@ -71,6 +74,20 @@ def test_labels_tell_pages_by_the_data_of_their_scripts():
     pages = labelled([review(1, "a", 2), review(1, "b", 1), review(1, "c", 2)])
 
     assert cluster_labelled(pages) == [0, 1, 0]
+
+
+def test_a_crawl_does_not_confirm_a_rule_by_pages_with_other_data():
+    """The numbers are those of nothing else on the site: the pages are not called the same."""
+    growing = GrowingText()
+    for page in labelled([review(n, "", 2) for n in range(40, 80)]):
+        growing.see(page)
+    fetched = [
+        FetchedPage.of(page.url, page.url, "text/html", page.content)
+        for page in (review(1, "a", 2), review(1, "b", 1), review(1, "c", 2))
+    ]
+
+    assert same_page(fetched[0], fetched[2], growing.text()) is True
+    assert same_page(fetched[0], fetched[1], growing.text()) is not True
 
 
 @pytest.mark.parametrize("old", [1, 2])
