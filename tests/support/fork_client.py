@@ -41,6 +41,14 @@ def send_numbers(connection: socket.socket, *numbers: int) -> None:
     connection.send(struct.pack(f"{len(numbers)}q", *numbers))
 
 
+def pass_on(pid: int, number: int) -> None:
+    """Send a signal to the fork; if it has just ended, its status is on its way."""
+    try:  # noqa: SIM105 - importing contextlib is slow
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
 def main() -> int:
     """Represent the fork; return its status, as shells give it."""
     door, *line = sys.argv[1:]
@@ -48,7 +56,7 @@ def main() -> int:
         (pid,) = numbers_from(connection)
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, lambda number, _: os.kill(pid, number))
+                signal.signal(number, lambda number, _: pass_on(pid, number))
         status, _ = numbers_from(connection)
         for number in (signal.SIGINT, signal.SIGTERM):  # too late for the fork, so they must not change its status
             signal.signal(number, signal.SIG_IGN)
