@@ -134,11 +134,11 @@ class HabitCounts:
         )
 
     def _kinds(self, line: Line) -> Iterator[tuple[int, Kind]]:
-        # other pictures and other data are not of one kind: they show something else
-        most = 0 if line.words[0].startswith(MEDIA) else _WORDS - 1
+        is_exact = line.words[0].startswith(MEDIA)  # other pictures, or other data, show something else
         for place, end in enumerate(_ends(line.words)):
             said = tuple([word if word in self._usual else ANY for word in end])
-            if said.count(ANY) <= min(most, len(said) - 1):
+            n_any = said.count(ANY)
+            if n_any == 0 or (n_any < len(said) and not is_exact):
                 yield line.side, (place, said)
 
 
