@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from command_line import run as dedup
@@ -145,13 +146,18 @@ def test_pages_whose_links_cannot_be_read_are_not_known():
         names_in(hostile * (MAX_BYTES // len(hostile)), PAGE)
 
 
+CONTROL = re.compile(r"&#0*(?:[1-8]|1[1-9]|2\d|3[01])(?!\d)|&#x0*[12]?[0-9a-f](?![0-9a-f])", re.IGNORECASE)
 texts = st.text("ab2?&;=:#%5B '\"<>/\\.", max_size=14)
 
 
 @example(["page/2 #2"])
 @given(st.lists(texts, max_size=3))
 def test_no_name_of_a_link_is_missed(hrefs: Sequence[str]):
-    """What a parser finds, the search in the text of the page finds as well: no long list is taken for a short one."""
+    """What a parser finds, the search in the text of the page finds as well: no long list is taken for a short one.
+
+    But for references to control characters (``&#2``), which HTML forbids: libxml2 keeps them, and Python drops them.
+    """
+    assume(not any(map(CONTROL.search, hrefs)))
     quoted = (href.replace('"', "") for href in hrefs)
     html = "".join(f'<p><a href="{href}">x</a></p>' for href in quoted).encode()
     parsed = names_of_links(map(normal_form, links_of(Page(PAGE, content_type="text/html", content=html))))
