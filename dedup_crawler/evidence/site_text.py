@@ -271,6 +271,8 @@ def frame_of_time(pages: Iterable[PageDigest], titles: Set[str] = frozenset()) -
             read.append(page.lines)
     if len(read) < MIN_TITLES:
         return frozenset()
-    n_of_line = Counter(chain.from_iterable(read))
     least = FRAME_OF_TIME_SHARE * len(read)
+    n_lacking = int(len(read) - least)  # a line of the frame is on one of any n_lacking + 1 pages: take short ones
+    candidates = frozenset().union(*sorted(read, key=len)[: n_lacking + 1])
+    n_of_line = Counter(chain.from_iterable([candidates & lines for lines in read]))
     return frozenset([line for line, n in n_of_line.items() if n >= least])

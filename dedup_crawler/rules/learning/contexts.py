@@ -30,6 +30,7 @@ MAX_DEPTH = 2
 _BEAM = 8  # conditions that are refined further
 _MAX_COMPARED = 200  # wrong trials of a hypothesis whose pages may be excerpts
 _MAX_FOUND = 200  # contexts of one hypothesis
+_FEW = f"it is about all values, and fewer than {FEW_VALUES} of them were compared"
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class ContextSearch:
         self.found: list[Context] = []
         self.candidates: list[Context] = []
         """Found contexts without the restriction to few values: nobody knows if other values matter."""
+        self.doubt = ""
+        """Why the first context with enough evidence was not taken; empty if all were."""
 
     def search(self, depth: int) -> list[Context]:
         """Contexts of at most *depth* conditions on other keys; at the largest depth also groups of many values."""
@@ -129,15 +132,17 @@ class ContextSearch:
         trials = self._trials
         if not self._belief.holds(evidence.weight, evidence.wrong_weight):
             return False
-        if any(len(np.unique(numbers[chosen])) == 1 for numbers in self._copied) or not self._is_explained(conditions):
-            return False
+        if any(len(np.unique(numbers[chosen])) == 1 for numbers in self._copied):
+            return self._doubt("two keys have one value in common, which may be chance")
+        if not self._is_explained(conditions):
+            return self._doubt("a page may show more with this key, and no section of the site tells where")
         gone = np.unique(trials.gone[chosen])
         values = None
         is_never_wrong = evidence.n_wrong == 0
         compared = np.union1d(gone, trials.beside[chosen])
         if (compared >= 0).sum() < FEW_VALUES and not self._is_exact:
             if not self._has_values:
-                return False
+                return self._doubt(_FEW)
             compared = np.setdiff1d(compared, trials.gone[chosen & ~trials.is_right])
             if not np.isin(trials.gone[~trials.is_right], compared).all():  # other values matter
                 compared = np.intersect1d(compared, self._believed_alone(chosen))
@@ -146,9 +151,9 @@ class ContextSearch:
             chosen = chosen & np.isin(trials.gone, gone) & np.isin(trials.beside, [-1, *compared])
             evidence = trials.evidence(chosen)
             if not self._belief.holds(evidence.weight, evidence.wrong_weight):
-                return False
+                return self._doubt(_FEW)
         if values is None and not self._is_exact and any(self._is_one_for_each(key, chosen) for key in self._dropped):
-            return False
+            return self._doubt("its values tell pages apart elsewhere, and hardly any page was met with two of them")
         is_crowd = evidence.n_groups < MIN_GROUPS
         matters = values is not None and bool((~trials.is_right & ~chosen & np.isin(trials.gone, gone)).any())
         its = self._conditions_of(chosen) if is_crowd else conditions
@@ -157,6 +162,10 @@ class ContextSearch:
         if values is not None and is_never_wrong and all(condition.key for condition in conditions):
             self.candidates.append(replace(context, gone_values=None))
         return True
+
+    def _doubt(self, reason: str) -> bool:
+        self.doubt = self.doubt or reason
+        return False
 
     def _is_explained(self, conditions: tuple[Condition, ...]) -> bool:
         """Return False if the key shows excerpts, and *conditions* do not tell where it matters.

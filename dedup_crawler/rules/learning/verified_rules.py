@@ -123,14 +123,14 @@ class RuleLearner:
             self._asked = None
             self._known_trials.clear()
         else:
-            self._refuse(hypothesis, trials)
+            self._refuse(hypothesis, trials, search.doubt)
 
-    def _refuse(self, hypothesis: Hypothesis, trials: Trials) -> None:
-        """Note a hypothesis that holds in no context, with its evidence on the whole host."""
+    def _refuse(self, hypothesis: Hypothesis, trials: Trials, doubt: str) -> None:
+        """Note a hypothesis that holds in no context, with its evidence on the whole host, or another *doubt*."""
         found = trials.evidence(np.ones(len(trials), bool))
         judged = MergeEvidence(found.n_groups, found.n_wrong)
         asked = replace(hypothesis.rule, statistics=RuleStatistics(evidence=judged))
-        reason = self.belief.why_not(found) or f"it is about all values, and the crawl has fewer than {FEW_VALUES}"
+        reason = self.belief.why_not(found) or doubt
         self.belief.refuse(hypothesis.rule.identity(), asked, reason)
 
     def _learnt(self, hypothesis: Hypothesis, context: Context, trials: Trials) -> AnyRule:
