@@ -94,7 +94,7 @@ def _media(tree: Any, url: str) -> Iterator[str]:
             continue
         with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
             source = urljoin(url, source)
-        yield _word(source)
+        yield _word(source.lower())  # servers that ignore the letter case of a page write addresses below it as asked
 
 
 def _data(tree: Any) -> Iterator[str]:

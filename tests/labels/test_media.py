@@ -31,6 +31,7 @@ def test_each_of_them_is_one_word_made_of_its_address(html: str):
     assert here[0].isalpha()
     assert here == words_of(html.format("https://a.example/pictures/7.jpg"))
     assert here != words_of(html.format("/pictures/8.jpg"))
+    assert here == words_of(html.format("/Pictures/7.jpg"))  # below a page that is known under both spellings
 
 
 def test_what_shows_nothing_is_no_word():
