@@ -29,7 +29,7 @@ from dedup_crawler.rules.learning.columns import Integers, Mask, UrlColumns
 from dedup_crawler.rules.learning.contexts import ContextSearch
 from dedup_crawler.rules.learning.hypotheses import Hypothesis, hypotheses
 from dedup_crawler.rules.learning.verified_rules import RuleLearner
-from dedup_crawler.urls import path_names, site_grammar
+from dedup_crawler.urls import page_links, path_names, site_grammar
 from dedup_crawler.urls.keyvalue import query_names
 
 LOST_COSTS = 10
@@ -127,6 +127,8 @@ PARTS: Mapping[str, tuple[Swap, ...]] = {
     "no proposals of the miners": ((host_crawl, "proposals", _nothing),),
     "no referrer rules": ((host_crawl, "learn_referrer_rules", lambda links, belief: {}),),
     "no rules about short lists": ((site_learning, "_of_short_lists", lambda *_: None),),
+    "most lists may be long": ((site_learning, "MAX_LONG", 1.0),),
+    "no name for numbers below a page": ((page_links, "_goes_on", lambda *_: False),),
     "names of links only in the same place": ((site_rules, "names_among", lambda values: set()),),
     "no coverage rules": ((host_crawl, "learn_coverage_rules", _nothing),),
     "unknown query names do not matter": ((site_rules.HostLinks, "why_left_alone", _only_by_order),),

@@ -116,7 +116,7 @@ def visits(
             links = [*map(normal_form, links_of(page))]
             linked_on.saw(next_urls.intersection(links), page)
             if links:
-                linked_on.note_names(page, names_of_links(links))
+                linked_on.note_names(page, names_of_links(links, page))
 
     for url in crawled_urls:
         read_links(url)

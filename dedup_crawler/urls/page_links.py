@@ -2,7 +2,8 @@
 
 A list that goes on has links with ``page=`` or ``/page/2``, a short list has none. A short list shows the same entries
 in every order, so a link to sort it leads back to it. Its URL does not say that it is short, but its links do. A name
-is that of a query, or a word before a number in the path: ``/page/N``, ``/page:N``.
+is that of a query, or a word before a number in the path: ``/page/N``, ``/page:N``; or ``./N`` for the page's own
+address and a number, as ``/topic/440/2`` on ``/topic/440``.
 
 A later page may tell more about a link than the first one: ``/question/7?answer=9`` is linked on the page of its author
 and on the page of its question, and only there a referrer rule knows that it leads back. The first link waits in the
@@ -43,22 +44,34 @@ NamesOf = Callable[[str], "frozenset[str] | None"]
 """URL of a page in normal form -> names in its links; None if they are not known."""
 
 
-def names_of_links(urls: Iterable[str]) -> frozenset[str]:
-    """Names in *urls*, which are absolute and in normal form, with any separator of the query.
+def names_of_links(urls: Iterable[str], page: str) -> frozenset[str]:
+    """Names in the *urls* on a *page*, with any separator of the query; all are absolute and in normal form.
 
-    >>> sorted(names_of_links(["http://a.example/list?q=a&page=2", "http://a.example/?q=a;sort[]=up"]))
+    >>> page = "http://a.example/list"
+    >>> sorted(names_of_links(["http://a.example/list?q=a&page=2", "http://a.example/?q=a;sort[]=up"], page))
     ['page', 'q', 'sort[]']
-    >>> sorted(names_of_links(["http://a.example/list/page/2/", "http://a.example/tag:b/page:2"]))
+    >>> sorted(names_of_links(["http://a.example/tag/page/2/", "http://a.example/tag:b/page:2"], page))
     ['/page/N', '/page:N']
+    >>> sorted(names_of_links(["http://a.example/list/2/"], page))
+    ['./N', '/list/N']
     """
+    own = page.partition("?")[0].rstrip("/") + "/"
+    goes_on = False
     paths, queries = set(), set()
     for url in urls:
         path, _, query = url.partition("#")[0].partition("?")
         paths.add(path.partition("://")[2].partition("/")[2])
         queries.add(query)
+        goes_on = goes_on or _goes_on(path, own)
     names = {part.partition("=")[0] for query in queries for part in _SEPARATOR.split(query)}
     words = {word for path in paths for word in _NUMBERED.findall(f"/{path}")}
-    return frozenset(map(sys.intern, [*filter(None, names), *(f"/{word}N" for word in words)]))
+    below = ["./N"] if goes_on else []
+    return frozenset(map(sys.intern, [*filter(None, names), *(f"/{word}N" for word in words), *below]))
+
+
+def _goes_on(path: str, own: str) -> bool:
+    """Return True for the page's own address and a number."""
+    return path.startswith(own) and path[len(own) :].rstrip("/").isdecimal()
 
 
 def names_in(body: bytes, page: str) -> frozenset[str] | None:
@@ -72,9 +85,9 @@ def names_in(body: bytes, page: str) -> frozenset[str] | None:
     links = set(_hrefs(body))
     if not 0 < len(links) <= MAX_LINKS:
         return None
-    page = _joined(page, _base_of(body)) or page
+    base = _joined(page, _base_of(body)) or page
     spelled = filter(_MAY_HAVE_NAME.search, {*links, *map(unescape, links)})
-    names = names_of_links(normal_form(_joined(page, link.partition("#")[0])) for link in spelled)
+    names = names_of_links((normal_form(_joined(base, link.partition("#")[0])) for link in spelled), normal_form(page))
     return names if len(names) <= MAX_NAMES else None
 
 

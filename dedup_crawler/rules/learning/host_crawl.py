@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.rule import AnyRule
@@ -106,13 +106,14 @@ def learn_links(
         place_of.setdefault(url, place)
     earlier = [place_of.get(referrer or "", len(crawl.urls)) for referrer in crawl.referrers]
     pages = _resolved(crawl, forms, engine)
-    linked, link_names = _linked(crawl, pages, shapes, place_of)
+    links_on = cache(lambda place: _links_on(crawl, place))
+    names_on = cache(lambda place: names_of_links(links_on(place), crawl.urls[place]) if links_on(place) else None)
     links = Links(
         forms=forms,
         pages=pages,
         referrers=[other if other < place else -1 for place, other in enumerate(earlier)],
-        linked=linked,
-        link_names=link_names,
+        linked=_linked(crawl, pages, shapes, place_of, links_on),
+        names_on=names_on,
         of_link=lambda page, place: shapes.of_link(crawl.urls[page], crawl.urls[place]),
         shapes=[shapes.of(url) for url in crawl.urls],
         targets=[(shapes.of(target), engine.form(target)) if target is not None else None for target in crawl.targets],
@@ -133,18 +134,23 @@ def learn_links(
     return found, back
 
 
+def _links_on(crawl: HostCrawl, place: int) -> Sequence[str]:
+    return [*map(normal_form, crawl.evidence.links_on(place))] if crawl.evidence is not None else ()
+
+
 def _linked(
-    crawl: HostCrawl, pages: Sequence[int], shapes: Shapes, place_of: Mapping[str, int]
-) -> tuple[set[tuple[int, int]], dict[int, frozenset[str]]]:
-    """Links on a sample of the pages, as places of the page and of the link, crawled links only; and the names in them.
+    crawl: HostCrawl,
+    pages: Sequence[int],
+    shapes: Shapes,
+    place_of: Mapping[str, int],
+    links_on: Callable[[int], Sequence[str]],
+) -> set[tuple[int, int]]:
+    """Links on a sample of the pages, as places of the page and of the link, crawled links only.
 
     The sample is taken from the kinds of URLs whose pages other URLs show as well: of each kind some of these pages,
     and as many others.
     """
     found: set[tuple[int, int]] = set()
-    names: dict[int, frozenset[str]] = {}
-    if crawl.evidence is None:
-        return found, names
     n_urls = Counter(pages)
     twice: dict[Shape, list[int]] = defaultdict(list)
     once: dict[Shape, list[int]] = defaultdict(list)
@@ -154,11 +160,9 @@ def _linked(
     for kind in sorted(twice, key=lambda kind: (-len(twice[kind]), twice[kind]))[:MAX_KINDS]:
         if len(twice[kind]) >= MIN_GROUPS:
             for place in (*evenly(twice[kind], MAX_READ), *evenly(once.get(kind, ()), MAX_READ)):
-                links = tuple(map(normal_form, crawl.evidence.links_on(place)))
-                names[place] = names_of_links(links)
-                linked = (place_of.get(crawl.read(url), place) for url in links)
+                linked = (place_of.get(crawl.read(url), place) for url in links_on(place))
                 found.update((place, other) for other in linked if other != place)
-    return found, names
+    return found
 
 
 def _repeating(crawl: HostCrawl, shapes: Sequence[Shape]) -> frozenset[Shape]:

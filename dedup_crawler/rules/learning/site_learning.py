@@ -17,7 +17,7 @@ stopped early, the last pages were found only one way. Then the pages of the fir
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -39,8 +39,10 @@ MIN_LINKED = 0.5
 
 MAX_PAIRS = 600
 """Most links of one shape that are compared with the pages that hold them."""
-MAX_READ_PAIRS = 200
-"""Most of them on pages whose links were read, for a rule about short lists."""
+MAX_READ_PAGES = 200
+"""Most pages with such links whose other links are read, for a rule about short lists."""
+MAX_LONG = 0.5
+"""Largest share (0-1) of these pages whose links lead elsewhere; where more do, the others may just be empty."""
 N_FIRST = 10
 """Number of links after which most shapes are given up."""
 
@@ -126,8 +128,8 @@ class Links:
     """Place of the referrer if it was crawled earlier, else -1."""
     linked: Collection[tuple[int, int]]
     """Further links: place of a page, and of a URL that it links."""
-    link_names: Mapping[int, Set[str]]
-    """Names in all links of a page, for the pages whose links were read."""
+    names_on: Callable[[int], frozenset[str] | None]
+    """Gives the names in all links of a page, by its place; None if they are not known."""
     of_link: Callable[[int, int], tuple[Shape, Shape]]
     """Gives the shapes of a page and of a link on it, by their places."""
     shapes: Sequence[Shape]
@@ -180,18 +182,19 @@ def _of_short_lists(
     A list that goes on has links to its further pages, and shows other entries in another order. Of several names, the
     one that leaves most pages is taken. Without any wrong page there is nothing that a name could tell.
     """
-    read = evenly([pair for pair in every if pair[0] in links.link_names], MAX_READ_PAIRS)
-    is_wrong = _by_page(read, _verdicts(links, read))
-    wrong = {page for page, its in is_wrong.items() if its}
-    if not wrong or len(is_wrong) - len(wrong) < MIN_GROUPS:
+    pairs = evenly(every, MAX_PAIRS)
+    is_wrong = _by_page(pairs, _verdicts(links, pairs))
+    if not 0 < sum(is_wrong.values()) <= MAX_LONG * len(is_wrong):
         return None
-    n_pages = Counter(name for page in is_wrong for name in links.link_names[page])
-    n_told = Counter(name for page in wrong for name in links.link_names[page])
-    names = [name for name in n_told if n_told[name] == len(wrong)]
-    if not names:
+    read = {page: links.names_on(page) for page in evenly(sorted(is_wrong), MAX_READ_PAGES)}
+    names_of = {page: names for page, names in read.items() if names is not None}
+    n_pages = Counter(name for names in names_of.values() for name in names)
+    wrong = [names for page, names in names_of.items() if is_wrong[page]]
+    told = frozenset.intersection(*wrong) if wrong else ()
+    if not told:
         return None
-    name = min(names, key=lambda each: (n_pages[each], each))
-    pairs = [pair for pair in read if name not in links.link_names[pair[0]]]
+    name = min(told, key=lambda each: (n_pages[each], each))
+    pairs = [pair for pair in pairs if name not in names_of.get(pair[0], {name})]
     evidence = _evidence_of_links(links, pairs)
     rule = ReferrerRule(*shapes, evidence, len({place for _, place in pairs}), name)
     return (rule, pairs) if belief.believes(rule, Evidence.of(evidence)) else None

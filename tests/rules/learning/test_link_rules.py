@@ -25,7 +25,7 @@ def in_order(met):
         shapes=[shapes.of(url) for url in urls],
         targets=[None] * len(urls),
         linked=(),
-        link_names={},
+        names_on=lambda page: None,
         of_link=lambda page, link: shapes.of_link(urls[page], urls[link]),
         evidence=None,
         errors={number for page, number in numbers.items() if str(page).startswith("error")},
@@ -102,9 +102,8 @@ def lists(n_lists=40, is_long=lambda n: n % 2, shows_page=lambda n, order: order
         met.append(((n, "any"), path, "/"))
         met.append(((n, shows_page(n, "by date")), f"{path}&order=date", path))
     links = in_order(met)
-    places = range(1, len(met), 2)
-    names = {place: frozenset({"tag", "order", *["page"][: is_long(place // 2)]}) for place in places}
-    return replace(links, link_names=names)
+    names = {1 + 2 * n: frozenset({"tag", "order", f"/author{n}/N", *["page"][: is_long(n)]}) for n in range(n_lists)}
+    return replace(links, names_on=names.get)
 
 
 def test_links_to_sort_a_list_that_fits_on_one_page():
@@ -118,8 +117,16 @@ def test_links_to_sort_a_list_that_fits_on_one_page():
 def test_lists_that_their_links_do_not_tell_apart():
     """No rule if some of the short lists differ, if the links of the pages were not read, or if all lists are short."""
     assert referrer_rules(lists(shows_page=lambda n, order: order if n % 3 else "any")) == []
-    assert referrer_rules(replace(lists(), link_names={})) == []
+    assert referrer_rules(replace(lists(), names_on=lambda page: None)) == []
     assert referrer_rules(lists(is_long=lambda n: 0, shows_page=lambda n, order: "any")) == []
+
+
+@pytest.mark.parametrize(("n_long", "is_learnt"), [(2, True), (20, True), (24, False)])
+def test_links_that_mostly_lead_elsewhere_are_another_view(n_long, is_learnt):
+    """The form for a review shows what the page of a product shows, unless that has reviews: no order of a list."""
+    links = lists(is_long=lambda n: n < n_long, shows_page=lambda n, order: order if n < n_long else "any")
+
+    assert [rule.unless for rule in learn_referrer_rules(links, Belief(RISKS["balanced"]))] == ["page"] * is_learnt
 
 
 def test_links_that_name_nothing():

@@ -79,7 +79,15 @@ class Lists(Site):
         self.page("/", *map(url, range(N_LEARNT, N_LISTS)))
 
 
-@pytest.fixture(scope="module", params=[in_query, in_path], ids=["page in the query", "page in the path"])
+def below(n: int, order: str = "", page: int = 1) -> str:
+    return f"/tag/t{n}/" + f"{page}/" * (page > 1) + f"?order={order}" * bool(order)
+
+
+PLACES = {in_query: "page", in_path: "/page/N", below: "./N"}
+"""Where the number of a page stands -> name of the links to further pages."""
+
+
+@pytest.fixture(scope="module", params=PLACES, ids=["page in the query", "page in the path", "page below the list"])
 def crawled(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> tuple[Lists, Path]:
     """A crawl of the first lists and a model of it, and then a filtered crawl of the others."""
     folder = tmp_path_factory.mktemp("lists")
@@ -97,11 +105,10 @@ def test_the_sentence_names_what_tells_a_list_of_several_pages(crawled: tuple[Li
     """The name of further pages is learnt from the links."""
     site, model = crawled
     told = "\n".join(load(model).learnt())
-    if site.list_url is in_query:
-        link, page, name = "/list?order=date&tag==", "/list?tag==", "page"
-    else:
-        link, page, name = "/tag/=/?order=date", "/tag/=/", "/page/N"
-    assert f"a link to {link} on {page} leads back to that page (unless it links URLs with `{name}`)" in told
+    is_query = site.list_url is in_query
+    link, page = ("/list?order=date&tag==", "/list?tag==") if is_query else ("/tag/=/?order=date", "/tag/=/")
+    unless = f"unless it links URLs with `{PLACES[site.list_url]}`"
+    assert f"a link to {link} on {page} leads back to that page ({unless})" in told
 
 
 def test_short_lists_are_fetched_once_and_long_ones_in_every_order(crawled: tuple[Lists, Path]):
@@ -127,6 +134,7 @@ PAGE = "http://a.example/tag/b/"
         ('<base href="/tag/page/"><a href="2.html">2</a> <a href="/7">7</a>', {"/page/N"}),
         ("<A HREF = '?q=a;start%3Aint=10#end'>2</A>", {"q", "start:int"}),
         ("<a href=/list?tags%5B%5D=a&n>1</a><link rel=next href='?page=2'>", {"tags[]", "n", "page"}),
+        ("<a href='2/?n'>2</a> <a href=/tag/c/3>3</a> <a href=2/edit>edit</a>", {"./N", "/b/N", "/c/N", "n"}),
         ('<a href="/">home</a>', set()),
     ],
 )
@@ -160,7 +168,7 @@ def test_no_name_of_a_link_is_missed(hrefs: Sequence[str]):
     assume(not any(map(CONTROL.search, hrefs)))
     quoted = (href.replace('"', "") for href in hrefs)
     html = "".join(f'<p><a href="{href}">x</a></p>' for href in quoted).encode()
-    parsed = names_of_links(map(normal_form, links_of(Page(PAGE, content_type="text/html", content=html))))
+    parsed = names_of_links(map(normal_form, links_of(Page(PAGE, content_type="text/html", content=html))), PAGE)
     assert parsed <= (names_in(html, PAGE) or frozenset())
 
 
