@@ -102,7 +102,7 @@ def lists(n_lists=40, is_long=lambda n: n % 2, shows_page=lambda n, order: order
         met.append(((n, "any"), path, "/"))
         met.append(((n, shows_page(n, "by date")), f"{path}&order=date", path))
     links = in_order(met)
-    names = {1 + 2 * n: frozenset({"tag", "order", f"/author{n}/N", *["page"][: is_long(n)]}) for n in range(n_lists)}
+    names = {1 + 2 * n: frozenset({"tag", "order", *["page"][: is_long(n)]}) for n in range(n_lists)}
     return replace(links, names_on=names.get)
 
 
