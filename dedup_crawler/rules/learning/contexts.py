@@ -133,7 +133,7 @@ class ContextSearch:
         if not self._belief.holds(evidence.weight, evidence.wrong_weight):
             return False
         if any(len(np.unique(numbers[chosen])) == 1 for numbers in self._copied):
-            return self._doubt("two keys have one value in common, which may be chance")
+            return self._doubt("two keys agree in a single value, which may be chance")
         if not self._is_explained(conditions):
             return self._doubt("a page may show more with this key, and no section of the site tells where")
         gone = np.unique(trials.gone[chosen])
