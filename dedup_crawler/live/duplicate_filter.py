@@ -210,7 +210,7 @@ class DuplicateFilter(FilteredCrawl):
         try:
             self.models.replace(ModelShelf(folder, layer=self.models.shelf.layer))
             self.decisions.forget_forms()
-            await self._forget_seen()
+            n_queued = await self._forget_seen()
         except (ModelError, SeenUnavailableError) as error:
             self.report.warn(f"The models that were learnt cannot be used: {error}")
             return
@@ -220,17 +220,23 @@ class DuplicateFilter(FilteredCrawl):
         self.answers.left_over += self.explorer.begin_anew()
         n_pages = self.restore(self._n_earlier)
         self.report.count("models/learnt")
+        queued = f" and {n_queued} queued requests" if n_queued else ""
         self.report.say(
-            f"Learnt from the crawl so far: its {n_pages} pages are {len(self.seen)} different ones by the new models."
+            f"Learnt from the crawl so far: its {n_pages} pages{queued} are {len(self.seen)} different ones by the new "
+            "models."
         )
 
-    async def _forget_seen(self) -> None:
-        """Forget all forms, but no requests: queued ones are noted again, dropped ones are sent at the end."""
+    async def _forget_seen(self) -> int:
+        """Forget all forms, but no requests: queued ones are noted again, dropped ones are sent at the end.
+
+        It returns the number of those that are noted again: a seen set in memory has none.
+        """
         cleared = await self.seen.clear()
         await self.decisions.notes.keep_again(cleared.awaited)
         self.answers.left_over += cleared.waiting
         for text in cleared.waiting if self.seen.is_durable else ():
             self.seen.keep_dropped(0, text)
+        return len(cleared.awaited)
 
     def _switch_off(self, rule: str) -> None:
         """Switch off a rule that merged different pages, and send its drops."""
