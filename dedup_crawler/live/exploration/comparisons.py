@@ -97,6 +97,9 @@ class Comparisons:
         self._early.clear()
 
     def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate, *, may_wait: bool = True) -> None:
+        if duplicate.page.url == owner.url:  # fetched again, as after a stop: that tests no rule
+            self._on_verdict(form, duplicate.rules, None)
+            return
         site = None
         if needs_site_text(owner, duplicate.page):
             host = duplicate.page.host

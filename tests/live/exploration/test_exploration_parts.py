@@ -166,12 +166,29 @@ def test_a_duplicate_waits_for_its_owner_unless_that_is_unknown():
     for form in (b"late", b"fails"):
         pages.explored(form, Duplicate(("r",), text))
     assert verdicts == []
-    pages.owner_came(b"late", text)
+    pages.owner_came(b"late", text._replace(url="http://a.example/owner"))
     pages.has_no_owner(b"fails")
     for rule in ("r", "s"):
-        pages.explored(b"fails", Duplicate((rule,), text))
+        pages.explored(b"fails", Duplicate((rule,), text._replace(url=f"http://a.example/{rule}")))
     unknown = (b"fails", ["r"], None)
     assert verdicts == [(b"late", ["r"], True), unknown, unknown, (b"fails", ["s", "r"], True)]
+
+
+def test_a_page_that_is_fetched_again_is_no_test_of_its_rules():
+    """
+    After a stop a URL may be sent as a test whose page has become that of the form, as its owner is gone. Compared with
+    itself it confirmed its rule, and an untested rule was taken for verified.
+    """
+    verdicts: list[object] = []
+    pages = Comparisons(lambda form, rules, is_same: verdicts.append((form, [*rules], is_same)), None, None, None)
+    again = article(1)
+
+    pages.owner_came(b"a", again)
+    pages.explored(b"a", Duplicate(("page",), again))
+    pages.explored(b"b", Duplicate(("page",), again))  # its owner comes later
+    pages.owner_came(b"b", again)
+
+    assert verdicts == [(b"a", ["page"], None), (b"b", ["page"], None)]
 
 
 def test_duplicates_wait_for_their_owner_within_bounds(monkeypatch):
