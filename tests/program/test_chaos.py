@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 
@@ -75,7 +76,8 @@ def test_a_wall_that_stands_while_processes_end_loses_nothing(crawls: Crawls):
     """
     A log-in page answers for forty requests; the crawl is stopped, killed and stopped meanwhile, and no process lives
     long enough to recognize the wall. Without the forms that each leaves to the next process, pages are lost in a third
-    of the runs.
+    of the runs. With more requests at once, pages were lost in half of them while a page that was compared with itself
+    confirmed its rule.
     """
     families = (
         Family("slug", 17, 4, LATE, fault=Fault("503", n_ways=1, every=1, n_asks=1)),
@@ -86,7 +88,9 @@ def test_a_wall_that_stands_while_processes_end_loses_nothing(crawls: Crawls):
     stops = Stop(48, is_kill=False), Stop(39, is_kill=True), Stop(18, is_kill=False)
     wall = {"wall_from": 32, "wall_for": 40}
     spec = Spec(0, families, stops=stops, kept="job", exploration=0.5, concurrency=4, is_lifo=True, **wall)
-    for run in crawls.repeat(spec, 3):
+    stops = Stop(60, is_kill=False), Stop(47, is_kill=True), Stop(24, is_kill=False)
+    faster = replace(spec, stops=stops, concurrency=8, wall_from=33, wall_for=36)
+    for run in chain(crawls.repeat(spec, 2), crawls.repeat(faster, 2)):
         outcome = judge(*run)
         assert outcome.is_lawful, told(outcome)
 
