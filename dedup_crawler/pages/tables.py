@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import zstandard
@@ -143,29 +143,13 @@ class MetaRow(Tables):
     value: Mapped[str] = mapped_column(Text)
 
 
-PAGE_COLUMNS = (
-    PageRow.url,
-    PageRow.status,
-    PageRow.referrer,
-    PageRow.redirect_to,
-    PageRow.content_type,
-    PageRow.content,
-    PageRow.fetched_at,
-    DigestRow.digest,
-    PageRow.canonical_link,
-)
-"""Columns in the order of the fields of a page."""
-LABELLED_COLUMNS = (
-    PageRow.url,
-    PageRow.referrer,
-    PageRow.status,
-    PageRow.redirect_to,
-    PageRow.title,
-    PageRow.main_text,
-    PageRow.simhash,
-    PageRow.cluster,
-    DigestRow.digest,
-)
+def _columns_of(record: type[Page | LabelledPage]) -> tuple[Any, ...]:
+    """Columns in the order of the fields of a record."""
+    names = [field.name for field in fields(record)]
+    return tuple(DigestRow.digest if name == "digest" else getattr(PageRow, name) for name in names)
+
+
+PAGE_COLUMNS, LABELLED_COLUMNS = _columns_of(Page), _columns_of(LabelledPage)
 FACT_COLUMNS = (PageRow.url, PageRow.referrer, PageRow.status, PageRow.title, PageRow.cluster, PageRow.fetched_at)
 BODY_HEAD = func.substr(PageRow.content, 1, 18, type_=Body())
 """First 18 bytes of the body: a zstd frame has its uncompressed size there."""
