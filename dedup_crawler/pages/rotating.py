@@ -10,7 +10,7 @@ A *place* of rotating text is named by its neighbours, lines that several pages 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -55,9 +55,13 @@ class RotatingText:
     @classmethod
     def of(cls, reloads: Iterable[ReloadedText]) -> RotatingText:
         """Learn the places from pages of one site that were fetched twice."""
-        fetches = [_compared(reload.first, reload.second) for reload in reloads if _is_short(reload)]
+        fetches = [
+            _compared(reload.first, reload.second)
+            for reload in reloads
+            if max(reload.first.count("\n"), reload.second.count("\n")) < MAX_PAGE_LINES
+        ]
         n_of_line = Counter(line for first, second, _ in fetches for line in {*first}.intersection(second))
-        steady = frozenset(line for line, n in n_of_line.items() if n >= MIN_PAGES)
+        steady = {_START, _END, *(line for line, n in n_of_line.items() if n >= MIN_PAGES)}
         n_rotated: defaultdict[tuple[int, int], list[int]] = defaultdict(list)  # neighbours -> lengths
         for first, _, changes in fetches:
             for neighbours, n_lines in _rotated(first, changes, steady).items():
@@ -99,10 +103,6 @@ def _hashed(text: str) -> list[int]:
     return [_START, *(xxhash.xxh3_64_intdigest(line.encode("utf-8", "surrogatepass")) for line in lines), _END]
 
 
-def _is_short(reload: ReloadedText) -> bool:
-    return max(reload.first.count("\n"), reload.second.count("\n")) < MAX_PAGE_LINES
-
-
 @lru_cache(64)  # the pages of a site are compared again with each new one
 def _compared(first: str, second: str) -> tuple[list[int], list[int], list[Change]]:
     """Return the hashed lines of two texts, and their differences: start and end in the first, and in the second."""
@@ -111,7 +111,7 @@ def _compared(first: str, second: str) -> tuple[list[int], list[int], list[Chang
     return *lines, [(*step[1:],) for step in steps if step[0] != "equal"]
 
 
-def _rotated(first: Sequence[int], changes: Iterable[Change], steady: frozenset[int]) -> dict[tuple[int, int], int]:
+def _rotated(first: Sequence[int], changes: Iterable[Change], steady: Set[int]) -> dict[tuple[int, int], int]:
     """Return the neighbours of each place that differs between two fetches, and its number of lines.
 
     The number is 0 if only a part of the text between two neighbours has changed.
@@ -119,8 +119,8 @@ def _rotated(first: Sequence[int], changes: Iterable[Change], steady: frozenset[
     found: dict[tuple[int, int], int] = {}
     for start, end, other_start, other_end in changes:
         n_lines, n_others = end - start, other_end - other_start
-        before = next(place for place in range(start - 1, -1, -1) if _is_steady(first[place], steady))
-        after = next(place for place in range(end, len(first)) if _is_steady(first[place], steady))
+        before = next(place for place in range(start - 1, -1, -1) if first[place] in steady)
+        after = next(place for place in range(end, len(first)) if first[place] in steady)
         is_first, is_last = start == before + 1, end == after
         if max(n_lines, n_others) <= MAX_LINES:
             found[first[before], first[after]] = max(n_lines, n_others) if is_first and is_last else 0
@@ -129,10 +129,6 @@ def _rotated(first: Sequence[int], changes: Iterable[Change], steady: frozenset[
             if is_last and n_lines == n_others:
                 found[0, first[after]] = n_lines
     return found
-
-
-def _is_steady(line: int, steady: frozenset[int]) -> bool:
-    return line in steady or line in (_START, _END)
 
 
 def _is_same(place: Place, first: Sequence[int], second: Sequence[int]) -> bool:
