@@ -82,7 +82,8 @@ class Database:
             cause = error.orig if isinstance(error, DBAPIError) else error
             reason = without_secrets(" ".join(str(cause).split()), self._location) or type(error).__name__
             kind = ForeignDatabaseError if "not a database" in reason else StoreError
-            raise kind(_said(self.name, reason)) from error
+            way_out = next((f": {text}" for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
+            raise kind(f"{self.name}: {reason}{way_out}") from error
 
     def close(self) -> None:
         """Close all connections."""
@@ -170,11 +171,6 @@ def _read_url(location: str) -> URL | None:
         return make_url(location)
     except (SQLAlchemyError, ValueError):
         return None
-
-
-def _said(name: str, reason: str) -> str:
-    way_out = next((text for word, text in _WAYS_OUT.items() if word in reason.lower()), "")
-    return f"{name}: {reason}" + (f": {way_out}" if way_out else "")
 
 
 def _make_engine(url: URL, name: str) -> Engine:
