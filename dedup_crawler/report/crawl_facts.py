@@ -149,12 +149,8 @@ class Pattern:
     n_own: int = 0
     """Number of URLs that end at this branch."""
     children: dict[str, Pattern] = field(default_factory=dict)
-    n_hidden: int = 0
-    """Number of patterns directly below that :func:`leave_most` took out."""
-    n_hidden_urls: int = 0
-    """Number of URLs of these patterns."""
-    n_hidden_repeats: int = 0
-    """Number of repeats of these patterns."""
+    hidden: list[Pattern] = field(default_factory=list)
+    """Patterns directly below that :func:`leave_most` took out."""
     examples: list[tuple[str, Hashable]] = field(default_factory=list)
     """Some repeats that end at this branch, and the page of each."""
 
@@ -208,9 +204,7 @@ def leave_most(root: Pattern) -> None:
     # the sort is stable, and no branch has more repeats or URLs than its parent: the parent of a chosen one is chosen
     chosen = set(sorted(nodes[1:], key=lambda node: (-node.n_repeats, -node.n_urls))[:MAX_SHOWN])
     for node in nodes:
-        hidden = [child for child in node.children.values() if child not in chosen]
-        node.n_hidden, node.n_hidden_urls = len(hidden), sum(child.n_urls for child in hidden)
-        node.n_hidden_repeats = sum(child.n_repeats for child in hidden)
+        node.hidden = [child for child in node.children.values() if child not in chosen]
         node.children = {child.label: child for child in _best(node) if child in chosen}
 
 

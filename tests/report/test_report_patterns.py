@@ -99,8 +99,8 @@ def test_a_branch_is_the_sum_of_what_is_below_it(visits):
     leave_most(root)
     for node in nodes(root):
         kept = sum(child.n_urls for child in node.children.values())
-        assert node.n_own + kept + node.n_hidden_urls == node.n_urls
-        assert node.n_hidden_repeats >= 0
+        assert node.n_own + kept + sum(child.n_urls for child in node.hidden) == node.n_urls
+        assert all(child.n_repeats <= child.n_urls for child in node.hidden)
 
 
 def test_a_site_of_a_thousand_patterns_is_shown_in_part():
@@ -123,7 +123,7 @@ def test_a_site_of_a_thousand_patterns_is_shown_in_part():
         assert repeats == sorted(repeats, reverse=True)
         assert len(node.children) <= MAX_CHILDREN
         assert len(node.examples) <= N_EXAMPLES
-    assert sum(node.n_hidden_urls for node in every) > 0
+    assert any(node.hidden for node in every)
 
 
 def test_paths_of_any_depth_do_not_grow_the_tree():
