@@ -10,19 +10,19 @@ nothing, and what it drops may be all that tells two pages apart. The capstone k
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote
 
 import lxml.etree
 import lxml.html
 from justext import core
 
 from dedup_crawler.labels.lines import MEDIA, digest
+from dedup_crawler.urls.normal import joined
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _TOO_DEEP = "Excessive depth"
@@ -92,8 +92,7 @@ def _media(tree: Any, url: str) -> Iterator[str]:
         is_counter = told != "" and len(own_path) > 1 and not rest[:1].isalnum()
         if not source or is_pixel or is_counter:
             continue
-        with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
-            source = urljoin(url, source)
+        source = joined(url, source) or source
         yield _word(source.lower())  # servers that ignore the letter case of a page write addresses below it as asked
 
 
@@ -120,9 +119,7 @@ def _canonical_link(tree: Any, url: str) -> str | None:
     for link in tree.iter("link"):
         href = (link.get("href") or "").strip()
         if href and "canonical" in (link.get("rel") or "").lower().split():
-            with contextlib.suppress(ValueError):  # such as an unclosed bracket in the host
-                return str(urljoin(url, href))
-            return None
+            return joined(url, href) or None
     return None
 
 

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from urllib.parse import urljoin
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.pages.compression import Gap, OnDamage, Progress, file_chunks
 from dedup_crawler.pages.records import Page, Step
 from dedup_crawler.pages.warc import MAX_BODY, RecordReader, WarcRecord, decoded_body, parse_message
+from dedup_crawler.urls.normal import joined
 
 _MEMBER = re.compile(r"archive/[^/]+\.warc(?:\.gz|\.zst)?", re.IGNORECASE)
 _MAX_GROWTH = 100  # a WACZ file that grows more is a ZIP bomb
@@ -154,10 +154,7 @@ def target_of_answer(url: str, status: int, location: str | None) -> str | None:
     """Absolute URL that a 3xx answer leads to; None for other answers."""
     if not location or not 300 <= status <= 399:
         return None
-    try:
-        return urljoin(url, location)
-    except ValueError:  # an invalid URL, for example a bracket that is no IPv6 address
-        return location
+    return joined(url, location) or location
 
 
 def timestamp(date: str) -> float | None:

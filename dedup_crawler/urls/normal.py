@@ -16,6 +16,7 @@ import contextlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Set
+from urllib.parse import urljoin
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PLAIN_IN_PATH = _UNRESERVED.union("!$'()*,:@")
@@ -56,6 +57,13 @@ def normal_form(url: str) -> str:
     if not rest.startswith("/"):
         rest = "/" + rest
     return f"{scheme}://{_normal_authority(scheme, authority)}{_encode_rest(rest)}"
+
+
+def joined(page: str, link: str) -> str:
+    """Absolute URL of a *link* on a *page*; empty for a broken one, such as an unclosed bracket in the host."""
+    with contextlib.suppress(ValueError):
+        return urljoin(page, link)
+    return ""
 
 
 def host_of(url: str) -> str:

@@ -15,11 +15,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from html import unescape
-from urllib.parse import urljoin
 
-from dedup_crawler.urls.normal import normal_form
+from dedup_crawler.urls.normal import joined, normal_form
 
 MAX_BYTES = 1_000_000
 """Bytes of the longest page whose links are read: hundreds of pages are read for one model."""
@@ -56,22 +54,17 @@ def names_of_links(urls: Iterable[str], page: str) -> frozenset[str]:
     ['./N', '/list/N']
     """
     own = page.partition("?")[0].rstrip("/") + "/"
-    goes_on = False
+    goes_on = False  # True for a link to the page's own address and a number
     paths, queries = set(), set()
     for url in urls:
         path, _, query = url.partition("#")[0].partition("?")
         paths.add(path.partition("://")[2].partition("/")[2])
         queries.add(query)
-        goes_on = goes_on or _goes_on(path, own)
+        goes_on = goes_on or (path.startswith(own) and path[len(own) :].rstrip("/").isdecimal())
     names = {part.partition("=")[0] for query in queries for part in _SEPARATOR.split(query)}
     words = {word for path in paths for word in _NUMBERED.findall(f"/{path}")}
     below = ["./N"] if goes_on else []
     return frozenset(map(sys.intern, [*filter(None, names), *(f"/{word}N" for word in words), *below]))
-
-
-def _goes_on(path: str, own: str) -> bool:
-    """Return True for the page's own address and a number."""
-    return path.startswith(own) and path[len(own) :].rstrip("/").isdecimal()
 
 
 def names_in(body: bytes, page: str) -> frozenset[str] | None:
@@ -85,9 +78,10 @@ def names_in(body: bytes, page: str) -> frozenset[str] | None:
     links = set(_hrefs(body))
     if not 0 < len(links) <= MAX_LINKS:
         return None
-    base = _joined(page, _base_of(body)) or page
+    base = joined(page, _base_of(body).strip()) or page
     spelled = filter(_MAY_HAVE_NAME.search, {*links, *map(unescape, links)})
-    names = names_of_links((normal_form(_joined(base, link.partition("#")[0])) for link in spelled), normal_form(page))
+    urls = (normal_form(joined(base, link.partition("#")[0].strip())) for link in spelled)
+    names = names_of_links(urls, normal_form(page))
     return names if len(names) <= MAX_NAMES else None
 
 
@@ -114,13 +108,6 @@ def _hrefs(body: bytes) -> Iterator[str]:
         except UnicodeDecodeError:
             text = link.decode("latin-1")
         yield text.translate(_IGNORED)
-
-
-def _joined(page: str, link: str) -> str:
-    """Return the absolute URL of a link; empty for a broken one."""
-    with suppress(ValueError):  # such as an unclosed bracket in the host
-        return urljoin(page, link.strip())
-    return ""
 
 
 class LinkedOn:
