@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -35,10 +35,7 @@ def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, .
     """
     loaded = with_static_files(load_model(model), static_files)
     for asked in loaded.forms_in_order(_visits(urls or sys.stdin)):
-        if as_json:
-            click.echo(json.dumps(loaded.record_of(asked)))
-        else:
-            click.echo(asked.form)
+        click.echo(json.dumps(loaded.record_of(asked)) if as_json else asked.form)
 
 
 @main.command()
@@ -95,7 +92,7 @@ def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: 
     Example: dedup-crawler diff models/forum models/forum-new --db forum.db
     Example: dedup-crawler diff models/forum models/forum-new < urls.txt
     """  # noqa: D301 - click reads the control character
-    from dedup_crawler.live.models.model_diff import RuleDiff, diff_models
+    from dedup_crawler.live.models.model_diff import diff_models
 
     if urls and db is not None:
         raise click.UsageError("give URLs or --db, not both.")
@@ -109,17 +106,13 @@ def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: 
         )
         return
 
-    def say_drops(rules: Sequence[RuleDiff]) -> None:
+    click.echo(f"{found.n_urls} URLs, {found.n_both} dropped by both models")
+    for model, n_urls, rules in ((new, found.n_only_new, found.only_new), (old, found.n_only_old, found.only_old)):
+        click.echo(f"{n_urls} dropped by {model} alone")
         for drops in rules:
             click.echo(f"  {drops.n_urls}: {drops.sentence}")
             for link in drops.examples:
                 click.echo(f"      {link.url} = {link.form}" + (f" on {link.referrer}" if link.referrer else ""))
-
-    click.echo(f"{found.n_urls} URLs, {found.n_both} dropped by both models")
-    click.echo(f"{found.n_only_new} dropped by {new} alone")
-    say_drops(found.only_new)
-    click.echo(f"{found.n_only_old} dropped by {old} alone")
-    say_drops(found.only_old)
 
 
 def _links(urls: tuple[str, ...], db: str | None) -> Iterator[tuple[str, str | None]]:
@@ -179,14 +172,12 @@ def compare(model: Path, pairs: Path, as_json: bool) -> None:
         rows = [{"url1": left, "url2": right, "probability": p} for left, right, p in answers]
         print_json(threshold=threshold, pairs=rows, **({"quality": quality} if quality else {}))
         return
-    for line in _quality_lines(quality, threshold):
+    for line in _quality_lines(quality, threshold) if quality else ():
         click.echo(line, err=True)
 
 
 def _quality_lines(quality: Mapping[str, Any], threshold: float) -> Iterator[str]:
     """Yield the rates of a pair classifier, then its confusion matrix with both axes named."""
-    if not quality:
-        return
     yield f"{quality['pairs']} pairs with a score, the same page from probability {threshold} on"
     for name in ("accuracy", "precision", "recall", "f1", "auc"):
         yield f"{name}: " + ("-" if quality[name] is None else f"{quality[name]:.4f}")

@@ -103,12 +103,7 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
 @click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")
 @AS_JSON
 def label(
-    db: str,
-    truth: Path | None,
-    workers: int | None,
-    labeller: str,
-    pair: tuple[str, str] | None,
-    as_json: bool,
+    db: str, truth: Path | None, workers: int | None, labeller: str, pair: tuple[str, str] | None, as_json: bool
 ) -> None:
     """Find the pages that are the same: main text, cosine scores, simhash, duplicate clusters.
 
@@ -133,10 +128,7 @@ def label(
     known = read_truth(truth) if truth is not None else None
     with PageStore(db, create=False) as store, progress("label") as advance:
         report = label_store(
-            store,
-            n_workers=workers,
-            labeller=labeller,
-            progress=lambda step, done: advance(step, done, len(store)),
+            store, n_workers=workers, labeller=labeller, progress=lambda step, done: advance(step, done, len(store))
         )
         measured = {}
         if known is not None:

@@ -113,12 +113,7 @@ def _learner(method: type[Canonicalizer]) -> click.Command:
 )
 @AS_JSON
 def spark_train(
-    paths: tuple[str, ...],
-    models: Path,
-    master: str | None,
-    min_pages: int,
-    max_pages: int,
-    as_json: bool,
+    paths: tuple[str, ...], models: Path, master: str | None, min_pages: int, max_pages: int, as_json: bool
 ) -> None:
     """Learn a model for each host of many recordings on Apache Spark.
 
