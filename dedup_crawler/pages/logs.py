@@ -50,7 +50,6 @@ _REQUEST = re.compile(r"([A-Za-z]+) (.+?)(?: HTTP/\d(?:\.\d)?)?").fullmatch
 _ESCAPE = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|(["\\]))')
 _MAX_GIVEN = 1_000_000  # URLs that are remembered; others may be yielded again, and the store knows them
 _NOT_MODIFIED = 304  # the client already has the page
-_NEEDED = ("method", "url", "status", "size")
 _SIZE = re.compile(r"\d{1,18}|-", re.ASCII).fullmatch
 _STATUS = re.compile(r"\d{3}", re.ASCII).fullmatch
 
@@ -78,8 +77,9 @@ def read_accesses(chunks: Iterable[bytes | Gap], on_damage: OnDamage) -> Iterato
             continue
         text = line.decode("utf-8", "backslashreplace").rstrip("\r")
         if number == 1:
-            columns = _columns(text.removeprefix("\ufeff"))
-            if columns is not None:
+            names = text.removeprefix("\ufeff").lower().split("\t")
+            if {"method", "url", "status", "size"} <= {*names}:
+                columns = names
                 continue
         access = _from_columns(text, columns) if columns is not None else _from_line(text)
         if access is not None:
@@ -195,12 +195,6 @@ def read_logs(paths: Sequence[Path], host: str | None = None, progress: Progress
             raise BadInputError(f"{path} has no accesses ({first}): expected {_EXPECTED}.")
     report.settle(host)
     return report
-
-
-def _columns(header: str) -> list[str] | None:
-    """Names of the columns; None if *header* does not name columns."""
-    names = header.lower().split("\t")
-    return names if set(_NEEDED) <= set(names) else None
 
 
 def _from_columns(text: str, columns: list[str]) -> Access | None:
