@@ -51,9 +51,9 @@ class Database:
                 if url.database and not url.database.startswith((":", "file:")):
                     _check_sqlite_file(Path(url.database), create)
             self._engine = _make_engine(url, self.name)
-            # _begin_sqlite and _begin_postgres read this option. A write transaction takes the write lock at its start:
-            # SQLite refuses at once, without waiting, to turn an outdated reader into a writer; in Postgres two writers
-            # could wait for each other, and a reader step over pages that are written but not visible yet.
+            # _begin reads this option. A write transaction takes the write lock at its start: SQLite refuses at once,
+            # without waiting, to turn an outdated reader into a writer; in Postgres two writers could wait for each
+            # other, and a reader step over pages that are written but not visible yet.
             self._writing_engine = self._engine.execution_options(dedup_crawler_writes=True)
             try:
                 self._prepare(create)
@@ -174,21 +174,18 @@ def _read_url(location: str) -> URL | None:
 
 
 def _make_engine(url: URL, name: str) -> Engine:
-    backend = url.get_backend_name()
-    if backend == "sqlite":
-        engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S})
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
+    is_sqlite = url.get_backend_name() == "sqlite"
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")  # SQLAlchemy 2.0 would take an older driver
+    arguments = {"timeout": _BUSY_TIMEOUT_S} if is_sqlite else {}
     try:
-        engine = create_engine(url, pool_pre_ping=True)  # the server may have been restarted
+        engine = create_engine(url, connect_args=arguments, pool_pre_ping=not is_sqlite)  # a server may be restarted
     except ImportError as error:
         way_out = "pip install 'dedup-crawler[postgres]'" if "psycopg" in url.drivername else "install its driver"
         raise StoreError(f"{name}: {error}: {way_out}") from error
-    if backend == "postgresql":
-        event.listen(engine, "begin", _begin_postgres)
+    if is_sqlite:
+        event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -197,13 +194,11 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     connection.execute("PRAGMA synchronous = NORMAL").close()
 
 
-def _begin_sqlite(connection: Connection) -> None:
+def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("dedup_crawler_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _begin_postgres(connection: Connection) -> None:
-    if connection.get_execution_options().get("dedup_crawler_writes", False):
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    elif connection.dialect.name == "postgresql" and writes:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(_BUSY_TIMEOUT_S * 1000)}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
 
