@@ -141,7 +141,6 @@ class MeterCounts:
         for line in lines:
             if line in read:
                 lines_of_shape.setdefault(read[line].shape, []).append(line)
-        has_ids = bool(ids)
         for shape, its_lines in lines_of_shape.items():
             counts = self._counts.get(shape)
             if counts is None:
@@ -149,7 +148,7 @@ class MeterCounts:
             if len(its_lines) == 1:
                 counts.n += 1
                 counts.n_equal += its_lines[0] == counts.first
-            if has_ids:
+            if ids:
                 counts.n_numbered += 1
                 counts.n_named += any(not ids.isdisjoint(read[line].numbers) for line in its_lines)
             self._compare(counts, (text, shape), tuple(chain.from_iterable(read[line].values for line in its_lines)))

@@ -130,9 +130,8 @@ def first_shown(pages: Iterable[PageFacts], page_of: PageOf, wanted: set[Hashabl
     for facts in pages:
         if len(found) == len(wanted):
             break
-        page = page_of(facts)
-        if page in wanted and page not in found:
-            found[page] = facts
+        if (page := page_of(facts)) in wanted:
+            found.setdefault(page, facts)
     return found
 
 
