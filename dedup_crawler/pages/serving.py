@@ -63,12 +63,13 @@ class RecordedSite:
                 names = ", ".join(str(path) for path in paths)
                 raise ServeError(f"nothing to serve in {names or 'no recording at all'}: {error.args[0]}") from error
             self._server.store, self._server.urls = store, self.urls
-            self._thread: threading.Thread | None = None
             self._cleanup = cleanup.pop_all()
 
     def __enter__(self) -> RecordedSite:
-        self._thread = threading.Thread(target=self.serve_forever, name="recorded site", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self.serve_forever, name="recorded site", daemon=True)
+        thread.start()
+        self._cleanup.callback(thread.join)
+        self._cleanup.callback(self._server.shutdown)  # the last callback runs first
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -80,10 +81,6 @@ class RecordedSite:
 
     def close(self) -> None:
         """Free the port, and remove the temporary store."""
-        if self._thread is not None:
-            self._server.shutdown()
-            self._thread.join()
-            self._thread = None
         self._cleanup.close()
 
 
