@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dedup_crawler.errors import BadInputError, EvidenceError
 from dedup_crawler.methods.model.evidence_file import LostPages, RuleCounts, evidence_path, lost_pages, read_evidence
@@ -197,10 +196,5 @@ def _drop(line: bytes) -> LoggedDrop | None:
         url,
         owner if isinstance(owner, str) else None,
         tuple(str(rule)[:_MAX_NAME] for rule in rules[:_MAX_RULES_OF_DROP]),
-        _seconds(time),
+        float(time) if type(time) in (int, float) and 0 <= time < 1e11 else None,  # None if it is no date
     )
-
-
-def _seconds(value: Any) -> float | None:
-    """A time that can be written as a date; None for anything else."""
-    return float(value) if type(value) in (int, float) and 0 <= value < 1e11 else None

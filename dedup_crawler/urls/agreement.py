@@ -126,13 +126,10 @@ class UrlReader:
         nearest = min(both, key=lambda pair: (abs(pair[0] - pair[1]), min(pair)))
         found = [1.0]
         for a, b in ((numbers[0], others[0]), (numbers[-1], others[-1]), nearest):
-            found += self._nearness(a, b)
+            ranks = abs(self._rank(a) - self._rank(b))
+            found += [float(abs(a - b) <= step) for step in _DISTANCES]
+            found += [float(ranks <= step) for step in _RANKS]
         return found
-
-    def _nearness(self, a: int, b: int) -> list[float]:
-        ranks = abs(self._rank(a) - self._rank(b))
-        within = [float(abs(a - b) <= step) for step in _DISTANCES]
-        return within + [float(ranks <= step) for step in _RANKS]
 
     def _rank(self, number: int) -> float:
         """Rank of a number among those of the site; outside their range, ranks go on with the same density."""
