@@ -46,6 +46,7 @@ _END = "\x1aend"  # a row of its own, unless a quote is open
 _SEPARATORS = ",;\t"
 _SHOWN_FIELDS = 8
 _ABSOLUTE = re.compile(r"https?://[^/?#]", re.IGNORECASE)
+_SECONDS = re.compile(r"\d{9,10}(?:\.\d+)?", re.ASCII)  # of the years 1973 to 2286; fewer digits are a year or a day
 _DIGEST = re.compile("[!-~]{8,256}")
 _OF_NOTHING = {
     written.decode().lower()
@@ -242,5 +243,5 @@ def _fetched_at(values: Mapping[str, Any], names: Iterable[str]) -> float | None
         if isinstance(value, int | float) and not isinstance(value, bool):
             return float(value) if math.isfinite(value) else None
         if isinstance(value, str):
-            return timestamp(value)
+            return float(value) if _SECONDS.fullmatch(value) else timestamp(value)
     return None

@@ -86,6 +86,8 @@ def imported(tmp_path, content: bytes, name: str = "export", **options):
         ({"status": "301", "redirect_to": "/b"}, Page("http://a/", 301, redirect_to="http://a/b")),
         ({"fetched_at": 5}, Page("http://a/", fetched_at=5.0)),
         ({"date": "1970-01-01T00:00:07Z"}, Page("http://a/", fetched_at=7.0)),
+        ({"fetched_at": "1700000000.5"}, Page("http://a/", fetched_at=1700000000.5)),  # as a CSV has it
+        ({"date": "20240115"}, Page("http://a/")),
         ({"date": "never"}, Page("http://a/")),
         ({"hash": "0" * 32, "Word Count": "10"}, Page("http://a/", digest="0" * 32)),
         ({"hash": "0" * 32, "Word Count": "9"}, Page("http://a/")),
