@@ -191,4 +191,4 @@ def _replayed(
     for url, page in skipped:
         drop(model.covering(url), url, None, None, page not in covered)
     outcome = CrawlOutcome(n_urls, len(owners), len(needed), len(covered))
-    return OnCrawl(outcome, len(drops), sum(drops), n_urls == MAX_URLS), of_rules
+    return OnCrawl(outcome, len(drops), sum(drops), next(known, None) is not None), of_rules

@@ -121,7 +121,8 @@ def test_a_long_crawl_is_tried_in_part(model, tmp_path, monkeypatch):
     found = described(model, tmp_path, (read.append(each) or each for each in [facts(f"{HOST}/x", None), *PAGES]))
 
     assert (found.on_crawl.outcome.n_urls, found.on_crawl.is_cut) == (50, True)
-    assert len(read) == 51
+    assert not described(model, tmp_path, PAGES[:50]).on_crawl.is_cut
+    assert len(read) == 52  # one more tells that there are more
 
 
 def test_a_model_of_a_thousand_rules_is_shown_in_part(tmp_path):
