@@ -42,7 +42,7 @@ def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, .
 @MODEL
 @click.argument("url")
 @click.argument("other", required=False)
-@click.option("--referrer", default=None, help="The page that holds the link.")
+@click.option("--referrer", help="The page that holds the link.")
 @STATIC_RULES
 @AS_JSON
 def explain(
@@ -79,7 +79,7 @@ def explain(
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
 @click.argument("urls", nargs=-1)
-@click.option("--db", default=None, help="Take the URLs and referrers of a crawl database, in crawl order.")
+@click.option("--db", help="Take the URLs and referrers of a crawl database, in crawl order.")
 @click.option("--examples", type=click.IntRange(0), default=3, show_default=True, help="URLs shown for each rule.")
 @AS_JSON
 def diff(old: Path, new: Path, urls: tuple[str, ...], db: str | None, examples: int, as_json: bool) -> None:

@@ -17,7 +17,7 @@ _SHOWN = 10
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--port", default=8000, show_default=True, help="Port on 127.0.0.1; 0 takes any free one.")
-@click.option("--host", default=None, help="Recorded host to serve; default: the one with most URLs.")
+@click.option("--host", help="Recorded host to serve; default: the one with most URLs.")
 def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
     """Serve a recorded crawl as a live site on loopback, until Ctrl-C or `kill`.
 
@@ -45,7 +45,7 @@ def _interrupt_once(*_: object) -> None:
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @DATABASE
 @click.option("--field", "fields", multiple=True, metavar="FIELD=NAME", help="Name of a field, as url=link.")
-@click.option("--host", default=None, help="Host of the paths in an access log, such as https://forum.example.")
+@click.option("--host", help="Host of the paths in an access log, such as https://forum.example.")
 @AS_JSON
 def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str | None, as_json: bool) -> None:
     """Import recorded pages, plain, gzip or zstd; the content of a file tells its format.
@@ -96,9 +96,7 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
 @main.command()
 @DATABASE
 @click.option("--truth", type=PATH, help="CSV (url,cluster) to judge the labels by.")
-@click.option(
-    "--workers", type=click.IntRange(1), default=None, help="Processes that read pages; default: one per core."
-)
+@click.option("--workers", type=click.IntRange(1), help="Processes that read pages; default: one per core.")
 @click.option("--labeller", default="default", show_default=True, help="default, or cosine or simhash as published.")
 @click.option("--explain", "pair", nargs=2, metavar="URL URL", help="Say why two pages are labelled the same, or not.")
 @AS_JSON

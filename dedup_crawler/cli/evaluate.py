@@ -76,7 +76,7 @@ def evaluate(
 
 
 @main.command()
-@click.option("--folder", type=PATH, default=None, help="Folder to work in; default: a temporary one.")
+@click.option("--folder", type=PATH, help="Folder to work in; default: a temporary one.")
 @click.option("--first-pages", default=2000, show_default=True, help="Pages to crawl before learning.")
 @click.option("--method", default="verified", show_default=True, shell_complete=_methods, help="Method to train.")
 @AS_JSON
@@ -104,7 +104,7 @@ def demo(folder: Path | None, first_pages: int, method: str, as_json: bool) -> N
 
 
 @main.command()
-@click.option("--db", default=None, help="Crawl database: a file or SQLAlchemy URL; default: crawl.db if it exists.")
+@click.option("--db", help="Crawl database: a file or SQLAlchemy URL; default: crawl.db if it exists.")
 @click.option("--model", "models", multiple=True, type=PATH, help="Model folder; may be given several times.")
 @click.option("--dropped", type=PATH, help="Drops of a live crawl: the file that DEDUP_DROPPED named.")
 @click.option("--truth", type=PATH, help="CSV (url,cluster) to judge by, instead of our own labels.")
@@ -144,7 +144,7 @@ def report(
 
 
 @main.command()
-@click.option("--db", default=None, help="Look at this crawl database, too.")
+@click.option("--db", help="Look at this crawl database, too.")
 @click.option("--model", type=PATH, help="Look at this model folder, or folder of them, too.")
 @AS_JSON
 @click.pass_context

@@ -30,10 +30,10 @@ _SHOWN = 5
 @main.command("mine-log")
 @click.argument("logs", nargs=-1, required=True, type=PATH)
 @NEW_MODEL
-@click.option("--host", default=None, help="Host of the logged paths; default: that of --site, or of most referrers.")
+@click.option("--host", help="Host of the logged paths; default: that of --site, or of most referrers.")
 @click.option("--min-support", default=5, show_default=True, help="Least number of URL pairs with overlapping sizes.")
 @click.option("--validate", "n_samples", type=click.IntRange(1), help="Fetch N pairs of pages per rule; 20 are enough.")
-@click.option("--site", default=None, help="Live site to fetch from, such as https://forum.example.")
+@click.option("--site", help="Live site to fetch from, such as https://forum.example.")
 @click.option("--delay", type=click.FloatRange(0), default=1.0, show_default=True, help="Seconds between two fetches.")
 @click.option(
     "--max-fetches", type=click.IntRange(1), default=1000, show_default=True, help="Largest number of fetches."

@@ -106,7 +106,7 @@ def _learner(method: type[Canonicalizer]) -> click.Command:
 @main.command("spark-train")
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--models", type=PATH, required=True, help="Folder of models, shared by all workers.")
-@click.option("--master", default=None, help="URL of Spark; default: all cores of this computer.")
+@click.option("--master", help="URL of Spark; default: all cores of this computer.")
 @click.option("--min-pages", default=MIN_PAGES, show_default=True, help="A host with fewer pages is refused.")
 @click.option(
     "--max-pages", default=MAX_PAGES, show_default=True, help="A host with more pages is sampled by template."
