@@ -134,18 +134,18 @@ def label(
             measured = asdict(label_quality(found_clusters, known))
     for url, reason in report.skipped:
         warn(f"{url}: {reason}; counted as a page without text")
-    found = {
-        "pages": report.n_pages,
-        "clusters": report.n_clusters,
-        "duplicates": report.n_duplicates,
-        "without_text": report.n_without_text,
-        "scores": report.n_scores,
-        "skipped": report.n_skipped,
-        "sort_orders": {"decided_by": "content", "joined": report.n_reordered},
-        "sinks": [asdict(sink) for sink in report.sinks],
-    }
     if as_json:
-        print_json(**found, **({"quality": measured} if measured else {}))
+        print_json(
+            pages=report.n_pages,
+            clusters=report.n_clusters,
+            duplicates=report.n_duplicates,
+            without_text=report.n_without_text,
+            scores=report.n_scores,
+            skipped=report.n_skipped,
+            sort_orders={"decided_by": "content", "joined": report.n_reordered},
+            sinks=[asdict(sink) for sink in report.sinks],
+            **({"quality": measured} if measured else {}),
+        )
         return
     click.echo(
         f"{report.n_pages} pages, {report.n_clusters} duplicate clusters, {report.n_duplicates} duplicates, "
