@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def canonicalize(model: Path, urls: tuple[str, ...], static_files: tuple[Path, .
     Example: dedup-crawler canonicalize --model models/forum < urls.txt
     """
     loaded = with_static_files(load_model(model), static_files)
-    for asked in loaded.forms_in_order(_visits(urls or sys.stdin)):
+    for asked in loaded.forms_in_order(_visits(urls)):
         click.echo(json.dumps(loaded.record_of(asked)) if as_json else asked.form)
 
 
@@ -123,12 +124,17 @@ def _links(urls: tuple[str, ...], db: str | None) -> Iterator[tuple[str, str | N
         with PageStore(db, create=False) as store:
             yield from ((page.url, page.referrer) for page in store.labelled_pages())
         return
-    yield from (visit for visit in _visits(urls or sys.stdin) if visit[0])
+    yield from (visit for visit in _visits(urls) if visit[0])
 
 
-def _visits(lines: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """Read lines of a URL, or of a URL and its referrer."""
-    for line in lines:
+def _visits(urls: tuple[str, ...]) -> Iterator[tuple[str, str | None]]:
+    r"""Read lines of a URL, or of a URL and its referrer: the arguments, or else stdin.
+
+    A byte that is not UTF-8 becomes a text such as ``\xff``: it must not end the command, nor make two URLs one.
+    """
+    if not urls and isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")
+    for line in urls or sys.stdin:
         url, _, referrer = line.rstrip("\n").partition("\t")
         yield url, referrer or None
 

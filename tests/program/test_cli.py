@@ -240,6 +240,12 @@ def forum_model(folder, *, with_alone):
     return make_method("verified").fit(crawl.urls, crawl.clusters, crawl.referrers, crawl.redirects).save(folder)
 
 
+def test_a_line_that_is_not_utf_8_does_not_end_the_command(work):
+    """Such lines have forms of their own, and the lines behind them are read."""
+    lines = run("canonicalize", "--model", work / "model", stdin=b"http://a/\xff\nhttp://a/\xfe\nhttp://a/x\n").stdout
+    assert lines.splitlines() == ["http://a/%5Cxff", "http://a/%5Cxfe", "http://a/x"]
+
+
 def test_canonicalizes_a_crawl_with_its_referrers(tmp_path):
     """A post found on a topic is the topic; a link on a post is explained with the form of the post."""
     model = forum_model(tmp_path / "model", with_alone=True)

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from dedup_crawler.cli import main
 
 
-def run(*arguments: object, stdin: str | None = None, env: Mapping[str, str] | None = None) -> Result:
+def run(*arguments: object, stdin: str | bytes | None = None, env: Mapping[str, str] | None = None) -> Result:
     """Run ``dedup-crawler`` with these arguments."""
     return CliRunner().invoke(main, list(map(str, arguments)), input=stdin, env=env)
 
