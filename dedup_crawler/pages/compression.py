@@ -83,8 +83,10 @@ def read_chunks(path: Path, progress: Progress | None = None) -> Iterator[bytes 
     """
     if path.is_dir():
         raise BadInputError(f"{path} is a folder: give the files in it")
-    if not path.is_file():
+    if not path.exists():
         raise BadInputError(f"there is no file {path}")
+    if not path.is_file():  # a pipe can be read only once
+        raise BadInputError(f"{path} is not a regular file: write its content into one")
     size = path.stat().st_size
 
     def on_read(n_read: int) -> None:

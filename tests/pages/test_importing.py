@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import signal
 import subprocess
@@ -124,9 +125,11 @@ def test_bad_paths_are_named_before_anything_is_read(tmp_path: Path, db: Path):
     """A missing file, a folder, an unknown kind: one line each, and the good file before it is not imported."""
     good = written(tmp_path / "a.warc", PACKED["plain.warc"])
     (tmp_path / "folder.warc").mkdir()
+    os.mkfifo(tmp_path / "pipe.warc")
     cases = {
         tmp_path / "missing.warc": "there is no file",
         tmp_path / "folder.warc": "is a folder",
+        tmp_path / "pipe.warc": "is not a regular file",
         written(tmp_path / "pages.csv", b"x"): r"starts with b'x', which is no known format; known: WARC, .*CSV",
         written(tmp_path / "warc", b""): "starts with b'', which is no known format",
         written(tmp_path / "page.html", b"<!doctype html><title>x</title>"): "which is no known format",
