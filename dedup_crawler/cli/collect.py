@@ -6,10 +6,14 @@ import signal
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dedup_crawler.cli.group import AS_JSON, DATABASE, PATH, main, print_first, print_json, progress, warn
+
+if TYPE_CHECKING:
+    from dedup_crawler.pages.compression import Damages
 
 _SHOWN = 10
 
@@ -30,8 +34,15 @@ def serve(paths: tuple[Path, ...], port: int, host: str | None) -> None:
         if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt_once)
     with closing(RecordedSite(paths, port=port, host=host)) as site, suppress(KeyboardInterrupt):
+        _warn_of(site.report.damages)
         click.echo(f"{site.urls.n_urls} URLs of {site.urls.origin} at {site.address}/ (Ctrl-C to stop)")
         site.serve_forever()
+
+
+def _warn_of(damages: Damages) -> None:
+    """Name the first places of the files that could not be read."""
+    places = [f"{record.path}, offset {record.offset}: {record.reason}" for record in damages.records]
+    print_first(warn, places, _SHOWN, lambda n: f"and {n} more places that could not be read", damages.n)
 
 
 def _interrupt_once(*_: object) -> None:
@@ -70,8 +81,7 @@ def import_(paths: tuple[Path, ...], db: str, fields: tuple[str, ...], host: str
     sources = sources_of(paths, names, host)  # a wrong file leaves no empty database behind
     with PageStore(db) as store, progress("import") as advance:
         report = import_sources(sources, store, advance)
-    damages = [f"{record.path}, offset {record.offset}: {record.reason}" for record in report.damages.records]
-    print_first(warn, damages, _SHOWN, lambda n: f"and {n} more places that could not be read", report.damages.n)
+    _warn_of(report.damages)
     if as_json:
         print_json(
             records=report.n_records,

@@ -218,7 +218,7 @@ def _key(name: str) -> str:
 
 def _status(value: Any) -> int:
     try:
-        status = int(value)
+        status = int(float(value))  # pandas writes 200.0 where other rows have no status
     except (TypeError, ValueError, OverflowError):
         status = -1
     if status != 0 and not 100 <= status <= 599:

@@ -82,6 +82,7 @@ def imported(tmp_path, content: bytes, name: str = "export", **options):
         ({"referrer": "r"}, Page("http://a/", referrer="r")),
         ({"Referer": "r", "other": [1]}, Page("http://a/", referrer="r")),
         ({"status": 404}, Page("http://a/", 404)),
+        ({"status": "404.0"}, Page("http://a/", 404)),  # as pandas writes it where other rows have no status
         ({"Status Code": "404", "Status": "Not Found"}, Page("http://a/", 404)),
         ({"status": "301", "redirect_to": "/b"}, Page("http://a/", 301, redirect_to="http://a/b")),
         ({"fetched_at": 5}, Page("http://a/", fetched_at=5.0)),
