@@ -133,20 +133,20 @@ class Verified(Canonicalizer):
         self.looks_back = any(links.referrer_rules for links in self.links_.values())
         self.site_text = None
         if crawl.evidence is not None:
-            whole = self._with_candidates(learnt.engine_of_all)
+            whole = self.with_candidates(learnt.engine_of_all)
             self.site_text = site_text_with_habits(whole, crawl.urls, crawl.evidence, learnt.linked)
-
-    def with_candidates(self) -> Canonicalizer:
-        """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.identifiers`)."""
-        return self._with_candidates(self._engine_of_all())
 
     def _engine_of_all(self) -> RuleEngine:
         return RuleEngine([*self.engine_.rules, *self.candidates_])
 
-    def _with_candidates(self, engine: RuleEngine) -> Canonicalizer:
-        """A copy with an *engine* of the rules and the candidates."""
+    def with_candidates(self, engine: RuleEngine | None = None) -> Canonicalizer:
+        """A copy that also applies the candidates (:mod:`~dedup_crawler.rules.language.identifiers`).
+
+        A caller that has an *engine* of all rules already can give it, to save time.
+        """
         if not self.candidates_:
             return self
+        engine = engine or self._engine_of_all()
         whole = copy.copy(self)
         whole._applied = {as_candidate(rule_identifier(rule)): rule for rule in self.candidates_}
         engine.identifiers = [*self.engine_.identifiers, *whole._applied]
@@ -161,7 +161,7 @@ class Verified(Canonicalizer):
         if self.looks_back and referrer is not None and self._again(read, referrer) is not None:
             return referrer.form
         form = self.engine_.form(read)
-        if form == read or self._must_stay(read, form):
+        if form == read or self._links_of(read).why_left_alone(read) or self.new_words_.is_one_in(read, form):
             return url if is_plain else self.reading_.at_home(url)
         return form if is_plain else self.reading_.write(form, url)
 
@@ -229,11 +229,6 @@ class Verified(Canonicalizer):
         kept = [alias for alias in aliases if site_identifier("", alias) not in identifiers]
         left.reading_ = Reading(kept, self.reading_.grammars)
         return left
-
-    def _must_stay(self, url: str, form: str) -> bool:
-        """Return True if the rules know too little about a URL to change it."""
-        links = self._links_of(url)
-        return links.why_left_alone(url) != "" or self.new_words_.is_one_in(url, form)
 
     def _links_of(self, url: str) -> HostLinks:
         """Link rules of a URL's host."""
