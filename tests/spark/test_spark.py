@@ -26,6 +26,7 @@ from dedup_crawler.pages.store import PageStore
 from dedup_crawler.urls.normal import normal_form
 from planted_pages import pages
 from planted_site import Crawl, session_ids, slugs
+from programs import require
 from python_process import python
 from recordings import response
 from repository import ROOT
@@ -43,11 +44,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def spark():
     """Spark, or a skip; continuous integration must have it."""
-    if shutil.which("java") is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("java is not installed")
-        pytest.skip("java is not installed")
-    pytest.importorskip("pyspark")
+    require(shutil.which("java"), "java", "pyspark")
     from dedup_crawler.spark.session import spark_session
 
     with spark_session("local[2]") as session:

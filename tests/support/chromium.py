@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
+from programs import require
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -20,13 +19,8 @@ BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def require_chromium() -> None:
-    """Skip the test if no Chromium is installed; continuous integration must have one."""
-    if BROWSER is None:
-        reason = "no Chromium is installed (apt-get install chromium)"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    pytest.importorskip("playwright")
+    """Skip the test if no Chromium is installed (``apt-get install chromium``)."""
+    require(BROWSER, "chromium", "playwright")
 
 
 @dataclass

@@ -12,19 +12,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
+from programs import require
 
 _PATHS = [os.environ.get("PATH", ""), *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True)]
 INITDB, SERVER = (shutil.which(name, path=os.pathsep.join(_PATHS)) for name in ("initdb", "postgres"))
 
 
 def require_postgres() -> None:
-    """Skip the test without Postgres; continuous integration must have it."""
-    if INITDB is None or SERVER is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("postgresql is not installed")
-        pytest.skip("postgresql is not installed")
-    pytest.importorskip("psycopg")
+    """Skip the test without Postgres."""
+    require(INITDB and SERVER, "postgresql", "psycopg")
 
 
 class PostgresServer:

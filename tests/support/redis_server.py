@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 
-import pytest
+from programs import require
 
 SERVER = shutil.which("redis-server")
 
 
 def require_redis() -> None:
-    """Skip the test without ``redis-server``; continuous integration must have one."""
-    if SERVER is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("redis-server is not installed")
-        pytest.skip("redis-server is not installed")
-    pytest.importorskip("redis")
+    """Skip the test without ``redis-server``."""
+    require(SERVER, "redis-server", "redis")
 
 
 class RedisServer:
