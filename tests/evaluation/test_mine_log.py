@@ -3,13 +3,13 @@
 import json
 import signal
 import subprocess
-import time
 
 import pytest
 
 from command_line import run
 from dedup_crawler.methods import load_model
 from dedup_crawler.rules.language.rule import SubstringRule
+from killing import wait_for
 from live_site import Answer, Site
 from python_process import ENVIRONMENT
 from site_visits import validated
@@ -169,10 +169,7 @@ def test_ctrl_c_keeps_the_rules_that_held(site, tmp_path):
     process = subprocess.Popen(
         [*command, "--delay", "0.3"], env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 600
-    while len(site.asked) < 4:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(site, 4)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=600)
 

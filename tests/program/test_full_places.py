@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from click.testing import CliRunner
 
-from dedup_crawler.cli import main
+from command_line import run, told
 from dedup_crawler.errors import ModelError
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.pages.records import Page, PageText
@@ -59,11 +58,7 @@ def commands(work: Path, place: Path) -> list[list[str]]:
 
 def refusal(command: list[str]) -> str:
     """Return the one line with which a command ends."""
-    done = CliRunner().invoke(main, command)
-    assert done.exit_code == 1, done.output
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1, lines
-    return lines[0]
+    return told(run(*command))
 
 
 @pytest.mark.parametrize("place", NO_PLACE.values(), ids=NO_PLACE)
@@ -127,8 +122,8 @@ def test_an_export_goes_where_it_is_sent(work: Path, tmp_path: Path) -> None:
     (tmp_path / "rules").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "rules")
 
-    assert CliRunner().invoke(main, commands(work, tmp_path / "link")[0]).exit_code == 0
-    assert CliRunner().invoke(main, commands(work, Path("/dev/null"))[0]).exit_code == 0
+    assert run(*commands(work, tmp_path / "link")[0]).exit_code == 0
+    assert run(*commands(work, Path("/dev/null"))[0]).exit_code == 0
     assert "/dev/full cannot be written (No space left on device)" in refusal(commands(work, Path("/dev/full"))[0])
     assert (tmp_path / "link").is_symlink()
     assert "forum.example" in (tmp_path / "rules").read_text()

@@ -2,13 +2,15 @@
 
 import ast
 import functools
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
 
+from dedup_crawler.methods import make_method
 from dedup_crawler.methods.registry import _CLASSES
+from dedup_crawler.urls.normal import host_of
+from planted_site import session_ids
+from python_process import python
 from repository import ROOT
 
 PACKAGE = ROOT / "dedup_crawler"
@@ -72,9 +74,6 @@ def test_methods_do_not_know_each_other():
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory):
     """The folder of a model that was trained with torch."""
-    from dedup_crawler.methods import make_method
-    from planted_site import session_ids
-
     crawl = session_ids()
     model = make_method("seq2seq", hidden=16, max_steps=30).fit(crawl.urls, crawl.clusters)
     return model.save(tmp_path_factory.mktemp("translator") / "model")
@@ -96,9 +95,9 @@ def test_a_crawl_imports_no_training_library(code, translator):
         "print([name for name in heavy if name in sys.modules])"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_a_filtered_crawl_imports_no_learner(tmp_path):
@@ -106,10 +105,6 @@ def test_a_filtered_crawl_imports_no_learner(tmp_path):
 
     Loaded modules cost more than memory: the garbage collector of a crawl scans them repeatedly.
     """
-    from dedup_crawler.methods import make_method
-    from dedup_crawler.urls.normal import host_of
-    from planted_site import session_ids
-
     crawl = session_ids()
     folder = make_method("verified").fit(crawl.urls, crawl.clusters).save(tmp_path / "model")
     code = (
@@ -121,9 +116,9 @@ def test_a_filtered_crawl_imports_no_learner(tmp_path):
         "print([name for name in learners if name in sys.modules])\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
-    assert done.stdout.splitlines() == [str(len(set(crawl.clusters))), "[]"]
+    assert done.stdout.splitlines() == [str(len(set(crawl.clusters))), "[]"], done.stderr
 
 
 def test_only_stores_know_the_database():
@@ -149,9 +144,9 @@ def test_a_seen_set_costs_what_it_needs():
         "open_seen(None, None); print(loaded())\nopen_seen(None, Path('.')); print(loaded())\n"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = python("-c", code)
 
-    assert done.stdout.splitlines() == ["[]", "['sqlalchemy']"]
+    assert done.stdout.splitlines() == ["[]", "['sqlalchemy']"], done.stderr
 
 
 def test_no_room_is_crowded():

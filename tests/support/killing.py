@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from live_site import Answer, Site, start, walk_command
+from live_site import Answer, Site, start, wait_until, walk_command
 
 if TYPE_CHECKING:
     import subprocess
@@ -47,10 +47,7 @@ def begin(site: Site, folder: Path, **settings: object) -> subprocess.Popen[byte
 
 def wait_for(site: Site, n_asked: int) -> None:
     """Wait until the site has had *n* requests."""
-    deadline = time.monotonic() + 600
-    while len(site.asked) < n_asked:
-        assert time.monotonic() < deadline, site.asked
-        time.sleep(0.005)
+    wait_until(lambda: len(site.asked) >= n_asked, interval_s=0.005)
 
 
 @dataclass

@@ -36,7 +36,7 @@ class SessionSite(Site):
     kind
         One of *KINDS*.
     n_at_first
-        Number of requests that are answered at once; later ones wait for *model*, as if the crawl took as long as
+        Number of requests that are answered at once; later ones wait until a model is in the folder *model*.
     """
 
     def __init__(self, kind: str, n_at_first: int = 0, model: Path | None = None) -> None:

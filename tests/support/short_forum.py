@@ -16,7 +16,7 @@ _LINK = re.compile(rb"""href=["'](/[^"']*)""")
 
 
 def short_recording(recording: Path, n_answers: int) -> bytes:
-    """Return the first answers of a recording; of their links out of it, one in a hundred is kept."""
+    """Return the first answers of a recording; of their links out of it, one in ten is kept."""
     whole = zstandard.ZstdDecompressor().decompressobj().decompress(recording.read_bytes())
     start, *records = whole.split(_RECORD)
     kept = _RECORD.join([start, *records[: 2 * n_answers]])  # two records each: response and request
@@ -35,7 +35,7 @@ def _urls(recording: bytes) -> set[bytes]:
 
 
 def _linked(urls: set[bytes], link: re.Match[bytes]) -> bytes:
-    """Remove a link to a page outside *urls*, unless its checksum ends in 00."""
+    """Remove a link to a page outside *urls*, unless its checksum ends in 0."""
     leads_to = link[1].partition(b"#")[0]
     if _ORIGIN + leads_to in urls or zlib.crc32(leads_to) % 10 == 0:
         return link[0]
