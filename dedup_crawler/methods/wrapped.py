@@ -13,6 +13,7 @@ from dedup_crawler.methods.model.explanations import Explanation, KnownRule, Ref
 from dedup_crawler.methods.model.training_data import TrainingData
 from dedup_crawler.rules.exchange.exports import ModelRules
 from dedup_crawler.rules.exchange.static_rules import StaticLayer, read_rule_files
+from dedup_crawler.rules.language.sentences import Refusal
 from dedup_crawler.rules.language.site_rules import LateKind
 from dedup_crawler.urls.normal import host_of, normal_form
 from dedup_crawler.urls.page_links import NamesOf, not_known
@@ -28,7 +29,7 @@ class _Wrapped(Canonicalizer):
     def __init__(self, model: Canonicalizer) -> None:
         self.model = model
         self.hosts, self.site_text, self.quality_ = model.hosts, model.site_text, model.quality_
-        self.looks_back = model.looks_back
+        self.looks_back, self.history_ = model.looks_back, model.history_
         self.n_urls_, self.n_clusters_, self.data_digest_ = model.n_urls_, model.n_clusters_, model.data_digest_
 
     def options(self) -> dict[str, Any]:
@@ -38,6 +39,10 @@ class _Wrapped(Canonicalizer):
     def n_learnt(self) -> int | None:
         """Size of the model."""
         return self.model.n_learnt()
+
+    def refused(self) -> Sequence[Refusal]:
+        """Refused hypotheses of the model."""
+        return self.model.refused()
 
     def _check_options(self) -> NoReturn:
         raise BadInputError("a model with static or switched-off rules cannot be fitted; fit the whole model itself.")

@@ -20,6 +20,8 @@ from dedup_crawler.methods.model.explanations import (
 )
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
 from dedup_crawler.methods.pairs.url_pairs import UrlPair, cut_by_url
+from dedup_crawler.methods.wrapped import StaticFront
+from dedup_crawler.rules.exchange.static_rules import StaticLayer
 from planted_site import HOST, session_ids
 
 PAIRS = [
@@ -80,6 +82,7 @@ def test_a_classifier_keeps_what_it_said_of_pairs_it_had_not_seen(classifier, tm
     assert judged.n_pairs == len(cut_by_url(PAIRS, seed=0)[1])
     loaded = load_model(classifier.save(tmp_path / "model"))
     assert loaded.history_ == classifier.history_
+    assert StaticFront(loaded, StaticLayer([])).history_ == classifier.history_
     assert (tmp_path / "model" / FILE).stat().st_size < 20_000
 
 

@@ -9,6 +9,8 @@ from dedup_crawler.errors import BadInputError, DamagedModelError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import ModelFiles, read_model
+from dedup_crawler.methods.wrapped import StaticFront
+from dedup_crawler.rules.exchange.static_rules import StaticLayer
 from dedup_crawler.rules.language.sentences import MAX_REFUSALS, refusals_from_json, refusals_of, refusals_to_json
 from dedup_crawler.rules.language.site_rules import HostAlias
 from dedup_crawler.rules.language.statistics import MergeEvidence
@@ -89,6 +91,7 @@ def test_a_loaded_model_says_the_same(tmp_path):
     folder = model.save(tmp_path / "model")
 
     assert load_model(folder).refused() == model.refused() != []
+    assert StaticFront(model, StaticLayer([])).refused() == model.refused()
     description, files = read_model(folder)
     old = {name: table for name, table in files.tables.items() if name != "refused.json"}
     assert type(model).from_files(description, ModelFiles(old)).refused() == []
