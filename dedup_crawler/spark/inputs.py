@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,7 +144,7 @@ def _page_of_row(row: dict[str, Any], number: int, on_damage: OnDamage) -> Page 
 
 
 def _stored_pages(place: str) -> Iterator[Page]:
-    with closing(PageStore(place, create=False)) as store:
+    with PageStore(place, create=False) as store:
         yield from store.pages()
 
 

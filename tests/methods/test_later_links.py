@@ -6,7 +6,6 @@ they wait in the queue, tells that they lead back to it.
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import pytest
 from dedup_crawler.methods import Referrer, make_method
 from dedup_crawler.methods.wrapped import without
 from dedup_crawler.urls.page_links import MAX_KNOWN, MAX_PAGES, LinkedOn
-from faulty_site import SLOWLY, status
+from faulty_site import SLOWLY, status, text
 from live_site import Site, walk
 
 if TYPE_CHECKING:
@@ -23,17 +22,10 @@ if TYPE_CHECKING:
 
 N_TOPICS = 40
 POSTS = 4
-WORDS = [one + two for one in ["ba", "ce", "di", "fo", "gu", "ha", "je"] for two in ["lon", "mer", "nix", "pat", "rus"]]
 
 
 def post(topic: int, n: int) -> str:
     return f"/post/{1000 + topic * POSTS + n}"
-
-
-def text(name: str) -> str:
-    draw = random.Random(name)
-    lines = (" ".join(draw.choices(WORDS, k=14)) + "." for _ in range(4))
-    return f"<h1>{name}</h1>" + "".join(f"<p>{name}: {line}</p>" for line in lines)
 
 
 def forum_model(folder: Path, host: str) -> Path:

@@ -12,12 +12,11 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_later_links import text
 
 from dedup_crawler.methods import make_method
 from dedup_crawler.urls import page_links
 from dedup_crawler.urls.page_links import LinkedOn
-from faulty_site import SLOWLY
+from faulty_site import SLOWLY, text
 from live_site import Site, walk
 
 N_QUESTIONS, N_SHOWN, N_LATER = 40, 3, 4

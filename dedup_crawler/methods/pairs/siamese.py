@@ -134,8 +134,7 @@ class Siamese(PairClassifier):
         except ImportError as error:
             raise MissingExtraError("training siamese", "torch", "train") from error
         reader, kind = self.reader_, networks.CuredSiamese if self._is_cured else networks.PaperSiamese
-        options = {**_PRESETS[self.preset], "hidden": self._option("hidden"), "epochs": self._option("epochs")}
-        del options["members"]
+        options = {name: self._option(name) for name in _PRESETS[self.preset] if name != "members"}
         recipe = networks.PairRecipe(**options, hidden_symbols=reader.hidden_symbols)
         places: dict[str, int] = {}
         left = np.array([places.setdefault(pair.left, len(places)) for pair in pairs], dtype=np.int64)
