@@ -93,11 +93,23 @@ class DustSearch:
                 urls, max_tokens=self.max_tokens, max_bucket=self.max_bucket, min_support=self.min_support
             )
         )[:_MAX_RULES]
-        rules = [self._as_rule(urls.host, found) for found in likely]
+        rules = [
+            SubstringRule(
+                host=urls.host,
+                old="".join(token for token in found.old if token not in (START, END)),
+                new="".join(token for token in found.new if token not in (START, END)),
+                at_start=START in found.old,
+                at_end=END in found.old,
+                origin=self.origin,
+            )
+            for found in likely
+        ]
         kept: list[tuple[int, AnyRule]] = []
         valid: set[tuple[Tokens, Tokens]] = set()
         for found, rule, pairs in zip(likely, rules, pairs_of_substrings(rules, urls, self.seed), strict=True):
-            if self.n_tried and (is_implied(found.old, found.new, valid) or _is_known(pairs, urls, known)):
+            # a rule is known if the parameter rules already give one form to its first pair
+            is_known = len({known.form(urls.forms[place]) for pair in pairs.pairs[:1] for place in pair}) == 1
+            if self.n_tried and (is_known or is_implied(found.old, found.new, valid)):
                 continue
             if self._holds(pairs, urls):
                 valid.add((found.old, found.new))
@@ -106,28 +118,6 @@ class DustSearch:
 
     def _holds(self, pairs: PairsOfRule, urls: UrlList) -> bool:
         return not self.n_tried or pairs.is_valid(urls, self.n_tried, self.epsilon)
-
-    def _as_rule(self, host: str, found: Substitution) -> SubstringRule:
-        return SubstringRule(
-            host=host,
-            old=_text(found.old),
-            new=_text(found.new),
-            at_start=START in found.old,
-            at_end=END in found.old,
-            origin=self.origin,
-        )
-
-
-def _text(tokens: Sequence[str]) -> str:
-    return "".join(token for token in tokens if token not in (START, END))
-
-
-def _is_known(pairs: PairsOfRule, urls: UrlList, known: RuleEngine) -> bool:
-    """Return True if the parameter rules already give one form to the first pair."""
-    if not pairs.pairs:
-        return False
-    source, target = pairs.pairs[0]
-    return known.form(urls.forms[source]) == known.form(urls.forms[target])
 
 
 def without_redundancies(rules: Sequence[Substitution]) -> list[Substitution]:

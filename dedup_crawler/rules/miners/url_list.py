@@ -137,7 +137,10 @@ def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int
             if n_urls[number] == _MAX_URLS:
                 continue
             n_urls[number] += 1
-            target = _place_of(place, rest, urls)
+            form = urls.forms[place].removesuffix(urls.rests[place]) + rest
+            if form not in urls.place and "&" in rest:
+                form = read_url(form, KEY_VALUES)[0]
+            target = urls.place.get(form)
             if target is not None and target != place and len(pairs[number]) < _MAX_PAIRS:
                 pairs[number].append((place, target))
     return [PairsOfRule(n_urls[number], pairs[number]) for number in range(len(rules))]
@@ -146,9 +149,3 @@ def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int
 def shuffled(pairs: Sequence[tuple[int, int]], seed: int) -> PairsOfRule:
     """Put known pairs into random order."""
     return PairsOfRule(len(pairs), random.Random(seed).sample(list(pairs), len(pairs)))  # noqa: S311 - as above
-
-
-def _place_of(place: int, rest: str, urls: UrlList) -> int | None:
-    target = urls.forms[place].removesuffix(urls.rests[place]) + rest
-    known = urls.place.get(target)
-    return urls.place.get(read_url(target, KEY_VALUES)[0]) if known is None and "&" in rest else known
