@@ -96,8 +96,7 @@ def candidates(maps: Sequence[KeyValues], constants: Constants) -> Iterator[tupl
         own_key = {at: key for key, at in of_key[number].items()}
         # key of the target -> key of the source
         fixed_keys = {key: own_key[at] for key, at in of_key[target].items() if is_fixed[at]}
-        operations = _operations(source, maps[target], fixed_keys, constants)
-        if operations:
+        if operations := _operations(source, maps[target], fixed_keys, constants):
             free = frozenset(key for key, at in of_key[number].items() if not is_fixed[at])
             kept = {key: value for key, value in source.items() if key not in free}
             absent = frozenset(key for key in maps[target] if key not in source)
@@ -160,14 +159,11 @@ def align(maps: Sequence[KeyValues]) -> Profile:
     pairs = {(a, b): _aligned(profiles[a], profiles[b]) for a in profiles for b in profiles if a < b}
     while len(profiles) > 1:
         a, b = max(pairs, key=lambda pair: (pairs[pair][0], -pair[0], -pair[1]))
-        merged = pairs[a, b][1]
+        profiles[a] = pairs[a, b][1]
         del profiles[b]
-        profiles[a] = merged
         pairs = {pair: found for pair, found in pairs.items() if not {a, b} & set(pair)}
-        for other in profiles:
-            if other != a:
-                pair = (min(a, other), max(a, other))
-                pairs[pair] = _aligned(profiles[pair[0]], profiles[pair[1]])
+        for pair in [(min(a, other), max(a, other)) for other in profiles if other != a]:
+            pairs[pair] = _aligned(profiles[pair[0]], profiles[pair[1]])
     return joined(next(iter(profiles.values())))
 
 
@@ -189,9 +185,9 @@ def _sequence(number: int, values: KeyValues) -> Profile:
     """Tokens of one URL: path parts in their order, then extension, slash and query."""
     path = [key for key in values if key.startswith("path[")]
     path.sort(key=lambda key: [int(part) for part in key[5:].replace("]", "").split("@")])
-    query = sorted(key for key in values if key.startswith("query["))
-    kinds = [("path", key) for key in path] + [(key, key) for key in ("ext", "slash") if key in values]
-    kinds += [(key, key) for key in query]
+    others = [key for key in ("ext", "slash") if key in values]
+    others += sorted(key for key in values if key.startswith("query["))
+    kinds = [*(("path", key) for key in path), *((key, key) for key in others)]
     return [AlignedColumn(kind, {number: key}, frozenset((values[key],))) for kind, key in kinds]
 
 
