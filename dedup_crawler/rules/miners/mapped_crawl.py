@@ -68,15 +68,16 @@ class MappedCrawl:
         """The rule with its statistics on these URLs, applied once and without other rules."""
         statistics = self._counted.get(rule.identity())
         if statistics is None:
-            places: list[int] = []
-            forms: list[str] = []
+            form_of: dict[int, str] = {}  # place -> form, of the URLs that the rule changes
             for place in self._candidates(rule):
                 before = self.maps[place]
                 if rule.matches(before) and (after := rule.apply(before)) != before:
-                    places.append(place)
                     authority = self.forms[place].split("/", 3)[2]
-                    forms.append(f"{after['scheme']}://{authority}{self.url_map.write(after)}")
-            statistics = self._merged(places, forms)
+                    form_of[place] = f"{after['scheme']}://{authority}{self.url_map.write(after)}"
+            forms = list(form_of.values())
+            known = [(form, self._place[form]) for form in self._place.keys() & set(forms)]
+            others = [(form, self.pages[place]) for form, place in known if place not in form_of]
+            statistics = count_merges(forms, [self.pages[place] for place in form_of], others)
             self._counted[rule.identity()] = statistics
         return replace(rule, statistics=statistics)
 
@@ -99,13 +100,6 @@ class MappedCrawl:
             if sum(map(len, found)) < len(best):
                 best = sorted(chain.from_iterable(found))
         return best
-
-    def _merged(self, places: Sequence[int], forms: Sequence[str]) -> RuleStatistics:
-        """Count the merges if the URLs at *places* get these forms."""
-        changed = set(places)
-        known = [(form, self._place[form]) for form in self._place.keys() & set(forms)]
-        others = [(form, self.pages[place]) for form, place in known if place not in changed]
-        return count_merges(forms, [self.pages[place] for place in places], others)
 
 
 def constants_of(maps: Sequence[KeyValues]) -> Constants:
@@ -140,14 +134,7 @@ def pair_operations(source: KeyValues, target: KeyValues) -> dict[str, Operation
     operations: dict[str, Operation] = {}
     for key, value in target.items():
         if key not in source or source[key] != value:
-            reference = _reference(source, value) if key not in STRUCTURE else None
-            operations[key] = Set(value) if reference is None else Copy(reference)
-    for key in source:
-        if key not in target:
-            operations[key] = Drop()
+            origins = [other for other, its in source.items() if its == value and other not in STRUCTURE]
+            operations[key] = Copy(origins[0]) if origins and value and key not in STRUCTURE else Set(value)
+    operations.update((key, Drop()) for key in source if key not in target)
     return operations
-
-
-def _reference(source: KeyValues, value: str | None) -> str | None:
-    """The leftmost key with *value* that is not in :data:`STRUCTURE`."""
-    return next((key for key, its in source.items() if its == value and key not in STRUCTURE), None) if value else None
