@@ -62,11 +62,10 @@ def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
         ours = [_maps(crawl, clusters[s][cluster]) for cluster in common]
         theirs = [_maps(crawl, clusters[t][cluster]) for cluster in common] if s != t else ours
         for one, other, shown in ((s, t, (ours, theirs)), (t, s, (theirs, ours)))[: 1 + (s != t)]:
-            operations = _operations(nodes[one], nodes[other], list(zip(*shown, strict=True)))
-            if operations:
-                node = nodes[one]
-                rule = Rule(crawl.host, node.context, operations, node.absent, origin)
-                found.append(NodeRule(rule, node, nodes[other]))
+            source, target = nodes[one], nodes[other]
+            if operations := _operations(source, target, list(zip(*shown, strict=True))):
+                rule = Rule(crawl.host, source.context, operations, source.absent, origin)
+                found.append(NodeRule(rule, source, target))
     return found
 
 
@@ -134,10 +133,7 @@ def _operations(source: Node, target: Node, shown: _Shown) -> dict[str, Operatio
         if ignored is None:
             return None
         operations[key] = ignored
-    for key in source_keys:
-        if key not in target_keys:
-            operations[key] = Drop()
-    return operations
+    return operations | {key: Drop() for key in source_keys if key not in target_keys}
 
 
 def _keys(shown: Iterable[list[KeyValues]]) -> dict[str, None]:
@@ -157,11 +153,10 @@ def _origin(key: str, source_keys: Iterable[str], wanted: _Wanted, shown: _Shown
     candidates = [key] if key in STRUCTURE else [key, *(k for k in source_keys if k != key and k not in STRUCTURE)]
     agreeing: Counter[str] = Counter()
     for candidate in candidates:
-        for (sources, _), its in zip(shown, wanted, strict=True):
-            for values in sources:
-                if values.get(candidate, MISSING) in its:
-                    agreeing[candidate] += 1
-                    break
+        agreeing[candidate] = sum(
+            any(values.get(candidate, MISSING) in its for values in sources)
+            for (sources, _), its in zip(shown, wanted, strict=True)
+        )
         if agreeing[key] == len(shown):
             break  # the key itself agrees on all pages
     # two keys that most URLs lack agree on most pages, so the result must be a key that all URLs have
