@@ -140,10 +140,9 @@ def build_tree(maps: Sequence[KeyValues]) -> Node:
     while open_nodes:
         node, keys, done = open_nodes.pop()
         varying = _varying(columns, keys, node.places)
-        split = _best_split(columns, varying, node.places)
-        if split is None:
+        key, parts = _best_split(columns, varying, node.places)
+        if not parts:
             continue
-        key, parts = split
         node.children = [_node(columns, maps, part, done | {key}, node) for part in parts.values()]
         # a split into URLs with and without the key leaves its values for a later split
         closed = done if parts.keys() == {0, _TRIVIAL} else done | {key}
@@ -183,29 +182,25 @@ def _varying(columns: Columns, keys: Iterable[str], places: Numbers) -> dict[str
     return found
 
 
-def _best_split(
-    columns: Columns, varying: Mapping[str, Numbers], places: Numbers
-) -> tuple[str, dict[int, Numbers]] | None:
-    """The key with the smallest entropy, and the parts into which it splits the URLs; None for a leaf."""
+def _best_split(columns: Columns, varying: Mapping[str, Numbers], places: Numbers) -> tuple[str, dict[int, Numbers]]:
+    """The key with the smallest entropy, and the parts into which it splits the URLs; no parts for a leaf."""
     n_urls = len(places)
     least = max(MIN_NODE, _MIN_SALIENT_SHARE * n_urls)
-    best: tuple[float, str] | None = None
+    best = (math.inf, "")
     for key, numbers in varying.items():
         if np.count_nonzero(numbers) >= least:
             _, counts, _ = _pooled(columns[key], *_counted(numbers, len(columns[key].values)))
             if len(counts) > 1:
-                best = min(best or (math.inf, key), (_entropy(counts, n_urls), key))
-    if best is None:
-        return None
+                best = min(best, (_entropy(counts, n_urls), key))
     key = best[1]
+    if not key:
+        return key, {}
     values, value_of, n = np.unique(varying[key], return_inverse=True, return_counts=True)  # (values,), (places,)
     names, counts, name_of = _pooled(columns[key], values.astype(np.int64, copy=False), n.astype(np.int64, copy=False))
     own = salient(dict(zip(names.tolist(), counts.tolist(), strict=True)), n_urls)
-    if not own:
-        return None
     part_of_value = np.where(np.isin(name_of, list(own)), name_of, _TRIVIAL)
     parts = _parted(places, part_of_value[value_of])
-    return (key, parts) if len(parts) > 1 else None
+    return key, parts if len(parts) > 1 else {}
 
 
 def _counted(numbers: Numbers, n_values: int) -> tuple[Integers, Integers]:
