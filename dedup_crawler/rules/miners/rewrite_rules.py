@@ -99,12 +99,8 @@ def _alike(level: Sequence[PairwiseRule], i: int) -> dict[tuple[object, ...], li
     for rule in level:
         keys, row, operations = rule
         if i < len(row) and row[i] not in (_WILD, _ABSENT):
-            masked = _masked(keys[i], operations[i])
-            rest = operations if masked is operations[i] else (*operations[:i], masked, *operations[i + 1 :])
+            rest: tuple[object, ...] = operations
+            if isinstance(operations[i], Set) and keys[i] not in STRUCTURE:  # other literals may differ
+                rest = (*operations[:i], Set, *operations[i + 1 :])
             alike.setdefault((keys, row[:i], row[i + 1 :], rest), []).append(rule)
     return alike
-
-
-def _masked(key: str, operation: Operation | None) -> object:
-    """Part of the operation on the generalised key that must be equal: literals may differ, except in STRUCTURE."""
-    return Set if isinstance(operation, Set) and key not in STRUCTURE else operation
