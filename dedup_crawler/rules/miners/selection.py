@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.matchers import ANY, Matcher, few_values
-from dedup_crawler.rules.language.operations import STAR, Copy, Drop, Operation, Set, Star
+from dedup_crawler.rules.language.operations import STAR, Copy, Drop, Set, Star
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.rules.miners.mapped_crawl import MappedCrawl
 from dedup_crawler.rules.miners.node_rules import NodeRule
@@ -42,7 +42,11 @@ def naive_selection(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
     best: dict[object, Rule] = {}
     for rule in sorted(rules, key=_preference):
         best.setdefault((frozenset(rule.context.items()), rule.absent), rule)
-    return without_circles(_without_special_cases(best.values()), crawl)
+    kept: list[Rule] = []
+    for rule in sorted(best.values(), key=lambda rule: (rule.specificity(), _preference(rule))):
+        if not any(_replaces(other, rule) for other in kept):
+            kept.append(rule)
+    return without_circles(kept, crawl)
 
 
 def without_circles(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
@@ -64,16 +68,8 @@ def without_circles(rules: Sequence[Rule], crawl: MappedCrawl) -> list[Rule]:
     return kept
 
 
-def _without_special_cases(rules: Iterable[Rule]) -> list[Rule]:
-    """Drop a rule if a more general one changes all the keys that it changes, and is not wrong more often."""
-    kept: list[Rule] = []
-    for rule in sorted(rules, key=lambda rule: (rule.specificity(), _preference(rule))):
-        if not any(_replaces(other, rule) for other in kept):
-            kept.append(rule)
-    return kept
-
-
 def _replaces(general: Rule, special: Rule) -> bool:
+    """Return True if *general* changes all keys that a special case changes, and is not wrong more often."""
     return (
         general.transformation.keys() >= special.transformation.keys()
         and general.absent <= special.absent
@@ -131,8 +127,7 @@ def chained(first: Rule, second: Rule) -> Rule | None:
         elif isinstance(operation, Star) and before is not None:
             operation = before if isinstance(before, (Drop, Star)) else Set(STAR)
         operations[key] = operation
-    kept: dict[str, Operation] = {key: done for key, done in operations.items() if done != Copy(key)}
-    return replace(first, transformation=kept)
+    return replace(first, transformation={key: done for key, done in operations.items() if done != Copy(key)})
 
 
 def _energy(nodes: Sequence[Node], edges: Mapping[int, Mapping[int, Rule | None]]) -> list[float]:
@@ -144,7 +139,7 @@ def _energy(nodes: Sequence[Node], edges: Mapping[int, Mapping[int, Rule | None]
             for other, rule in edges.get(number, {}).items()
         }
         total = sum(weights.values())
-        shares.append([(o, w / total) for o, w in weights.items()] if total else [(number, 1.0)])
+        shares.append([(other, weight / total) for other, weight in weights.items()] if total else [(number, 1.0)])
     for _ in range(_N_STEPS):
         after = [half / 2 for half in energy]
         for number, its in enumerate(shares):
