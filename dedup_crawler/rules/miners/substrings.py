@@ -172,7 +172,8 @@ def _powers(base: int, n: int) -> Hashes:
 def likely_substitutions(urls: UrlList, *, max_tokens: int, max_bucket: int, min_support: int) -> list[Substitution]:
     """Find the likely rules of a host, the best supported first; at most 50,000."""
     table = TokenTable(urls.rests, urls.schemes)
-    ranks = _shrinking_ranks(urls.forms)
+    # rank of each URL: shorter URLs come first, then lexicographically smaller ones
+    ranks = np.argsort(sorted(range(len(urls)), key=lambda place: (len(urls.forms[place]), urls.forms[place])))
     found = [_Candidates(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty((0, 4), np.int64))]
     for envelopes in table.envelopes(max_tokens, _MAX_ENVELOPES):
         for instances in _pairs(table, urls, ranks, max_bucket, envelopes):
@@ -212,12 +213,6 @@ class _Candidates(NamedTuple):
 
 def _together(found: Sequence[_Candidates]) -> _Candidates:
     return _Candidates(*map(np.concatenate, zip(*found, strict=True))).counted()
-
-
-def _shrinking_ranks(forms: Sequence[str]) -> Places:
-    """Rank of each URL: shorter URLs come first, then lexicographically smaller ones."""
-    order = sorted(range(len(forms)), key=lambda place: (len(forms[place]), forms[place]))
-    return np.argsort(order)
 
 
 def _pairs(
