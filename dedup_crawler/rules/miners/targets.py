@@ -62,11 +62,6 @@ class TemplateMapping:
         return TemplateMapping(following.target, origins)
 
 
-def identity(template: Template) -> TemplateMapping:
-    """The mapping of a template to itself."""
-    return TemplateMapping(template, tuple(range(1, count_placeholders(template) + 1)))
-
-
 def mapping_between(source: TemplatedUrl, target: TemplatedUrl) -> TemplateMapping | None:
     """Find each argument of *target* among the arguments of *source*; None if one is missing."""
     numbers = {argument: i for i, argument in enumerate(source.arguments, start=1)}
@@ -159,16 +154,13 @@ def _holds(mapping: TemplateMapping, sources: Sequence[TemplatedUrl], known: dic
 
 def _routes(target: Template, links: Links, allowed: set[Template]) -> dict[Template, TemplateMapping]:
     """Shortest chain of mappings to *target* from every template that reaches it, itself included."""
-    routes = {target: identity(target)}
+    routes = {target: TemplateMapping(target, tuple(range(1, count_placeholders(target) + 1)))}
     frontier = [target]
-    while frontier:
-        step = []
-        for reached in frontier:
-            for source, mapping in links.get(reached, {}).items():
-                if source in allowed and source not in routes:
-                    routes[source] = mapping.then(routes[reached])
-                    step.append(source)
-        frontier = step
+    for reached in frontier:  # grows: the shortest chain comes first
+        for source, mapping in links.get(reached, {}).items():
+            if source in allowed and source not in routes:
+                routes[source] = mapping.then(routes[reached])
+                frontier.append(source)
     return routes
 
 
