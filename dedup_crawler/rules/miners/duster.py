@@ -185,9 +185,8 @@ def _sequence(number: int, values: KeyValues) -> Profile:
     """Tokens of one URL: path parts in their order, then extension, slash and query."""
     path = [key for key in values if key.startswith("path[")]
     path.sort(key=lambda key: [int(part) for part in key[5:].replace("]", "").split("@")])
-    others = [key for key in ("ext", "slash") if key in values]
-    others += sorted(key for key in values if key.startswith("query["))
-    kinds = [*(("path", key) for key in path), *((key, key) for key in others)]
+    query = sorted(key for key in values if key.startswith("query["))
+    kinds = [*(("path", key) for key in path), *((key, key) for key in ("ext", "slash", *query) if key in values)]
     return [AlignedColumn(kind, {number: key}, frozenset((values[key],))) for kind, key in kinds]
 
 
