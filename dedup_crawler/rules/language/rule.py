@@ -197,8 +197,8 @@ class SubstringRule:
 
     def __str__(self) -> str:
         """One line for a person."""
-        where = " as a whole" * (self.at_start and self.at_end) or " at the start" * self.at_start
-        where = where or " at the end" * self.at_end
+        places = {(True, True): " as a whole", (True, False): " at the start", (False, True): " at the end"}
+        where = places.get((self.at_start, self.at_end), "")
         parts = " or ".join(section or "missing" for section in sorted(self.sections))
         within = f" where path part 1 is {parts}" if parts else ""
         return f"{self.host}: replace {self.old!r}{where} by {self.new!r}{within}"
@@ -235,19 +235,7 @@ class SubstringIndex:
 
     def fire(self, rest: str) -> tuple[int, str] | None:
         """The first rule (by number) that matches *rest* (path and query), and its result; None without one."""
-        if len(rest) > MAX_LENGTH:
-            return None
-        tokens = split_tokens(f"{START}{rest}{END}")
-        best: tuple[int, str] | None = None
-        for place, token in enumerate(tokens):
-            if token not in self._waiting:
-                continue
-            for each in self._waiting[token]:
-                if best is not None and best[0] <= each.number:
-                    break
-                if (changed := _replaced(each, tokens, place)) is not None:
-                    best = each.number, changed
-        return best
+        return min(self.matches(rest).items(), default=None) if len(rest) <= MAX_LENGTH else None
 
     def matches(self, rest: str) -> dict[int, str]:
         """Numbers of the rules that match *rest*, each with its result at the first match."""
