@@ -68,7 +68,8 @@ def rules_from_json(value: JsonValue) -> list[AnyRule]:
 
 def rule_to_json(rule: AnyRule) -> dict[str, Any]:
     """Write one rule as a JSON value."""
-    statistics = rule.statistics
+    counted = rule.statistics
+    counts = counted.n_urls, counted.n_support_pairs, counted.n_false_pairs
     said: dict[str, Any]
     if isinstance(rule, SubstringRule):
         ends = [end for end, is_at in zip(_ENDS, (rule.at_start, rule.at_end), strict=True) if is_at]
@@ -80,27 +81,16 @@ def rule_to_json(rule: AnyRule) -> dict[str, Any]:
             "absent": sorted(rule.absent),
             "transformation": {key: _operation_to_json(done) for key, done in sorted(rule.transformation.items())},
         }
-    return {
-        "host": rule.host,
-        **said,
-        "origin": rule.origin,
-        "statistics": {
-            "urls": statistics.n_urls,
-            "support_pairs": statistics.n_support_pairs,
-            "false_pairs": statistics.n_false_pairs,
-            "groups": statistics.evidence.n_groups,
-            "wrong": statistics.evidence.n_wrong,
-        },
-    }
+    statistics = dict(zip(_COUNTS, (*counts, rule.evidence.n_groups, rule.evidence.n_wrong), strict=True))
+    return {"host": rule.host, **said, "origin": rule.origin, "statistics": statistics}
 
 
 def _matcher_to_json(matcher: Matcher) -> dict[str, Any]:
     if isinstance(matcher, Literal):
         return {"literal": matcher.value}
-    if isinstance(matcher, (OneOf, NoneOf)):
-        word = "in" if isinstance(matcher, OneOf) else "not_in"
-        return {word: sorted_values(matcher.values)}
-    return {"class": matcher.name}
+    if isinstance(matcher, OfClass):
+        return {"class": matcher.name}
+    return {"in" if isinstance(matcher, OneOf) else "not_in": sorted_values(matcher.values)}
 
 
 def _operation_to_json(operation: Operation) -> str | dict[str, Any]:
@@ -197,12 +187,10 @@ def _operation(said: JsonValue) -> Operation:
 def _statistics(said: JsonValue) -> RuleStatistics:
     _check_words(said, _COUNTS)
     counts = said.table()
-    urls, support_pairs, false_pairs, groups, wrong = (
-        counts[name].count() if name in counts else 0 for name in _COUNTS
-    )
+    n_urls, n_pairs, n_false, groups, wrong = (counts[name].count() if name in counts else 0 for name in _COUNTS)
     if wrong > groups:
         said.refuse(f"at most {groups} wrong groups")
-    return RuleStatistics(urls, support_pairs, false_pairs, MergeEvidence(groups, wrong))
+    return RuleStatistics(n_urls, n_pairs, n_false, MergeEvidence(groups, wrong))
 
 
 def _single(said: JsonValue, known: Sequence[str]) -> tuple[str, JsonValue]:
