@@ -51,12 +51,9 @@ class Shapes:
     @classmethod
     def learn(cls, urls: Iterable[str]) -> Shapes:
         """Learn from URLs of one host, in normal form."""
-        counts: Counter[tuple[str, str]] = Counter()
-        n_urls = 0
-        for url in urls:
-            n_urls += 1
-            counts.update((key, value or "") for key, value in values_of(url).items())
-        least = max(MIN_URLS, MIN_SHARE * n_urls)
+        urls = list(urls)
+        counts = Counter((key, value or "") for url in urls for key, value in values_of(url).items())
+        least = max(MIN_URLS, MIN_SHARE * len(urls))
         literals: dict[str, set[str]] = {}
         for (key, value), n in counts.items():
             if n >= least and (key == "path.length" or not value.isdigit()):
