@@ -77,10 +77,7 @@ class RuleEngine:
     """
 
     def __init__(
-        self,
-        rules: Iterable[AnyRule],
-        maps: Mapping[str, UrlMap] | None = None,
-        n_remembered: int = 1,
+        self, rules: Iterable[AnyRule], maps: Mapping[str, UrlMap] | None = None, n_remembered: int = 1
     ) -> None:
         self.rules = list(rules)
         self.maps = dict(maps or {})
@@ -160,7 +157,7 @@ class RuleEngine:
             start = _start_of_path(current)
             if index is not None and (changed := index.fire(values)) is not None:
                 number, after = changed
-                written = _written(current, after, url_map)
+                written = f"{after['scheme']}{current[current.index('://') : start]}{url_map.write(after)}"
             elif substrings is not None and (shrunk := substrings.fire(current[start:])) is not None:
                 number, rest = shrunk
                 written = current[:start] + rest
@@ -184,11 +181,6 @@ def read_url(url: str, url_map: UrlMap) -> tuple[str, KeyValues]:
     parts = query.split("&")
     parts.sort(key=name_of)
     return f"{path}?{'&'.join(parts)}" if query else url, values
-
-
-def _written(url: str, values: Mapping[str, str | None], url_map: UrlMap) -> str:
-    authority = url.partition("://")[2].partition("/")[0]
-    return f"{values['scheme']}://{authority}{url_map.write(values)}"
 
 
 def _start_of_path(url: str) -> int:
