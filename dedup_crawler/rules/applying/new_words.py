@@ -99,14 +99,12 @@ class NewWords:
     @classmethod
     def from_json(cls, value: JsonValue, engine: RuleEngine) -> NewWords:
         """Read the result of :meth:`to_json`; BadInputError if *value* is not one."""
-        n_rules = len(engine.rules)
-        return cls(
-            engine,
-            {
-                (entry["rule"].count(n_rules - 1), entry["section"].text()): frozenset(entry["shared"].texts())
-                for entry in value.values()
-            },
-        )
+        last = len(engine.rules) - 1
+        shared = {
+            (entry["rule"].count(last), entry["section"].text()): frozenset(entry["shared"].texts())
+            for entry in value.values()
+        }
+        return cls(engine, shared)
 
     def for_some(self, engine: RuleEngine, kept: Sequence[int]) -> NewWords:
         """New words for an *engine* that has only the rules with the numbers *kept*, in their order."""
@@ -146,6 +144,5 @@ class NewWords:
 def _open_key(rule: Rule) -> str | None:
     """The path part whose value a rule drops for any value; None if there is no such part."""
     keys = [key for key, operation in rule.transformation.items() if isinstance(operation, (Drop, Star, Cut))]
-    if len(keys) != 1 or not keys[0].startswith("path[") or rule.context.get(keys[0], ANY) != ANY:
-        return None
-    return keys[0]
+    is_open = len(keys) == 1 and keys[0].startswith("path[") and rule.context.get(keys[0], ANY) == ANY
+    return keys[0] if is_open else None
