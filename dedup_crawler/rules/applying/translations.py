@@ -7,7 +7,7 @@ own form. In the result of :meth:`TranslationTable.settled`, every target is its
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +17,7 @@ from dedup_crawler.rules.applying.new_words import MAX_PAGES, USUAL, ValueReuseG
 from dedup_crawler.rules.language.statistics import NO_EVIDENCE, MergeEvidence, merge_evidence_of
 from dedup_crawler.rules.miners.targets import TemplatedUrl, mapping_between
 from dedup_crawler.urls.normal import host_of, normal_form
-from dedup_crawler.urls.templates import (
-    PLACEHOLDER,
-    Arguments,
-    Template,
-    Templater,
-    count_placeholders,
-    writer_of,
-)
+from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, Templater, count_placeholders, writer_of
 
 _MAX_PASSES = 10  # a form that still changes after so many translations is not used
 _MAX_DIGITS = 6  # digits of an argument's number in a file
@@ -76,10 +69,9 @@ class TranslationTable:
         examples = {url.template: url for url in reversed(urls)}
         settled = {}
         for template, translation in self.translations.items():
-            example = examples[template]
-            form = self._settled_form(example.url)
-            target = TemplatedUrl(form, *self.templater.split(form), example.cluster)
-            mapping = mapping_between(example, target)
+            form = self._settled_form(examples[template].url)
+            target = TemplatedUrl(form, *self.templater.split(form), examples[template].cluster)
+            mapping = mapping_between(examples[template], target)
             settled[template] = replace(translation, says=mapping.written() if mapping is not None else template)
         return TranslationTable(self.templater, settled)
 
@@ -111,8 +103,7 @@ class TranslationTable:
         for template, translation in self.translations.items():
             kept = {int(match[1]) for match in PLACEHOLDER.finditer(translation.says)}
             dropped = [number for number in range(1, count_placeholders(template) + 1) if number not in kept]
-            slots = guarded_slots(arguments[template], dropped)
-            guarded[template] = replace(translation, guarded=slots)
+            guarded[template] = replace(translation, guarded=guarded_slots(arguments[template], dropped))
         return TranslationTable(self.templater, guarded)
 
     def to_json(self) -> dict[str, Any]:
@@ -158,13 +149,12 @@ def _translation(template: Template, entry: JsonValue) -> Translation:
     return Translation(says, entry["urls"].count(), merge_evidence_of(entry), entry["used"].flag(), tuple(guarded))
 
 
-def guarded_slots(urls: Sequence[Arguments], dropped: Iterable[int]) -> tuple[int, ...]:
+def guarded_slots(urls: Sequence[Arguments], dropped: Sequence[int]) -> tuple[int, ...]:
     """Find the *dropped* arguments (numbers from 1) whose values few of the *urls* of one template share.
 
     A slug belongs to one id. A mapping that drops it from ``/questions/17/how-to-quit`` would also drop ``history``
     from ``/questions/17/history``, which is another page.
     """
-    dropped = tuple(dropped)
     slots = []
     for slot in dropped:
         pages: dict[str, set[Arguments]] = defaultdict(set)
@@ -176,17 +166,12 @@ def guarded_slots(urls: Sequence[Arguments], dropped: Iterable[int]) -> tuple[in
     return tuple(slots)
 
 
-def _kept_arguments(arguments: Arguments, dropped: Iterable[int]) -> Arguments:
-    gone = set(dropped)
-    return tuple(argument for i, argument in enumerate(arguments, start=1) if i not in gone)
+def _kept_arguments(arguments: Arguments, dropped: Sequence[int]) -> Arguments:
+    return tuple(argument for i, argument in enumerate(arguments, start=1) if i not in dropped)
 
 
 def judge(
-    forms: Sequence[str],
-    clusters: Sequence[int],
-    sources: Sequence[Template | None],
-    *,
-    first_judged: int = 0,
+    forms: Sequence[str], clusters: Sequence[int], sources: Sequence[Template | None], *, first_judged: int = 0
 ) -> dict[Template, MergeEvidence]:
     """Count the merge groups of each source that has any. A source is the template of URLs that are changed.
 
