@@ -15,6 +15,7 @@ import operator
 import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +64,12 @@ class DiscarderRules:
             raise BadInputError(f"{file}: expected a list of rules, as duplicate-url-discarder has them.")
         parsed: dict[Any, tuple[Any, dict[str, Any]]] = {}
         for number, said in enumerate(value, start=1):
-            read = _read(said, rule_of, processor_of)
-            if isinstance(read, str):
-                self.refused.append(f"{file}, rule {number}: {read}")
-            else:
-                parsed.setdefault(read[0], read[1:])
+            try:
+                checked = _checked(said)
+                rule = rule_of(checked)
+                parsed.setdefault(rule, (processor_of(rule), checked))
+            except (KeyError, TypeError, ValueError) as error:  # noqa: PERF203 - each rule by itself
+                self.refused.append(f"{file}, rule {number}: {str(error) or type(error).__name__}")
         if value and not parsed:
             raise BadInputError(f"{file}: none of its rules is one of duplicate-url-discarder ({self.refused[0]}).")
         for rule in sorted(parsed, key=operator.attrgetter("order")):
@@ -80,10 +82,8 @@ class DiscarderRules:
         start = url
         fired = []
         try:
-            numbers = list(self._matcher.match_all(url, include_universal=False)) or list(
-                self._matcher.match_universal()
-            )
-            for number in numbers:
+            own = list(self._matcher.match_all(url, include_universal=False))
+            for number in own or self._matcher.match_universal():
                 known, processor = self._processors[number]
                 changed = url if known in off else _at(start, processor.process(url))
                 if changed != url:
@@ -127,16 +127,6 @@ def _package() -> tuple[Any, Any, Any]:
     return URLMatcher, UrlRule.from_dict, get_processor
 
 
-def _read(said: Any, rule_of: Any, processor_of: Any) -> tuple[Any, Any, dict[str, Any]] | str:
-    """A rule, its processor and its JSON; or the reason why it is left out."""
-    try:
-        checked = _checked(said)
-        rule = rule_of(checked)
-        return rule, processor_of(rule), checked
-    except (KeyError, TypeError, ValueError) as error:
-        return str(error) or type(error).__name__
-
-
 def _checked(said: Any) -> dict[str, Any]:
     """Check the JSON of a rule; TypeError or ValueError if it is malformed, or its patterns may take too long."""
     if not isinstance(said, dict) or not isinstance(said.get("urlPattern"), dict):
@@ -146,17 +136,14 @@ def _checked(said: Any) -> dict[str, Any]:
     patterns = said["urlPattern"]
     if not patterns.keys() <= {*_PARTS, "priority"}:
         raise ValueError("a urlPattern has 'include', 'exclude' and 'priority'")
-    for pattern in [each for part in _PARTS for each in _strings(patterns.get(part) or [])]:
+    lists = [patterns.get(part) or [] for part in _PARTS]
+    if not all(isinstance(each, list) and all(isinstance(pattern, str) for pattern in each) for each in lists):
+        raise TypeError("'include' and 'exclude' are lists of patterns")
+    for pattern in chain(*lists):
         if len(pattern) > _MAX_PATTERN or len(re.findall(r"\*+", pattern)) > _MAX_STARS:
             raise ValueError(f"{pattern[:80]!r} has more than {_MAX_STARS} wildcards, or {_MAX_PATTERN} characters")
-    single = {part: [re.sub(r"\*+", "*", each) for each in patterns.get(part) or []] for part in _PARTS}
+    single = {part: [re.sub(r"\*+", "*", each) for each in its] for part, its in zip(_PARTS, lists, strict=True)}
     return {**said, "urlPattern": {**patterns, **single}}
-
-
-def _strings(values: Any) -> Sequence[str]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError("'include' and 'exclude' are lists of patterns")
-    return values
 
 
 def _at(start: str, changed: str) -> str:
@@ -170,10 +157,8 @@ def _at(start: str, changed: str) -> str:
 
 
 def _listed(patterns: Sequence[str]) -> str:
-    shown = [pattern if pattern.isprintable() else repr(pattern) for pattern in patterns[:3] if pattern] or [
-        "all hosts"
-    ]
-    return ", ".join(shown) + (f" and {len(patterns) - 3} more" if len(patterns) > 3 else "")
+    shown = ", ".join(pattern if pattern.isprintable() else repr(pattern) for pattern in patterns[:3] if pattern)
+    return (shown or "all hosts") + (f" and {len(patterns) - 3} more" if len(patterns) > 3 else "")
 
 
 RuleFile = ClearUrls | DiscarderRules
