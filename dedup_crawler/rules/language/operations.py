@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.language.matchers import sorted_values
@@ -163,6 +164,11 @@ class Unordered:
 
 
 Operation = Set | Copy | Drop | Star | Edit | Unordered
+
+
+def cuts_at(delimiters: Iterable[str]) -> list[Cut]:
+    """All cuts at some delimiters, in a fixed order."""
+    return [Cut(*chosen) for chosen in product(delimiters, (False, True), (True, False))]
 
 
 def is_hash(value: str) -> bool:

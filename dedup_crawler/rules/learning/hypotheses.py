@@ -11,7 +11,7 @@ spaces as ``+``, wikis write them as ``_``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from dedup_crawler.rules.language.matchers import ANY, Literal
@@ -26,6 +26,7 @@ from dedup_crawler.rules.language.operations import (
     Spaces,
     Star,
     Unordered,
+    cuts_at,
     is_hash,
     spaces_of,
 )
@@ -116,10 +117,8 @@ def hypotheses(columns: UrlColumns) -> Iterator[Hypothesis]:
         yield Hypothesis(substring, None, stage=1)
     for column in common:
         if column.key.startswith(("path[", "query[")) and "#" not in column.key:
-            for delimiter in _delimiters(column):
-                for is_last in (False, True):
-                    for keeps_head in (True, False):
-                        yield _changing(columns, column.key, Cut(delimiter, is_last, keeps_head), stage=2)
+            for cut in cuts_at(_delimiters(column)):
+                yield _changing(columns, column.key, cut, stage=2)
 
 
 def _of_query(columns: UrlColumns, column: Column) -> Iterator[Hypothesis]:
@@ -185,26 +184,15 @@ def _keys_of_twins(columns: UrlColumns) -> list[str]:
 
 def _edits(column: Column) -> Iterator[Edit]:
     """Edits of a key that give enough of its values the spelling of others."""
-    values = [value for value in column.values if value]
-    if _n_twins(values) >= MIN_GROUPS:
+    values = [value for value in column.values if value]  # all different
+    known = set(values)
+    if len(values) - len(set(map(str.lower, values))) >= MIN_GROUPS:
         yield _LOWER
     for edit in (Spaces(old, new) for old, new in spaces_of(column.key)):
         spaced = {written for value in values if edit.old in value and (written := edit.parts(value)[0]) != value}
-        if len(spaced) >= MIN_GROUPS and len(spaced.intersection(values)) >= MIN_GROUPS:
+        if len(spaced & known) >= MIN_GROUPS:
             yield edit
-    yield from map(Shorten, _short_lengths(values))
-
-
-def _short_lengths(values: Sequence[str]) -> Iterator[int]:
-    """Numbers of digits to which enough longer hashes are found abbreviated, the most frequent first."""
-    known = set(values)
-    hashes = list(filter(is_hash, known))
+    hashes = list(filter(is_hash, values))
     for length, n in Counter(map(len, hashes)).most_common(_MAX_LENGTHS):
         if n >= MIN_GROUPS and sum(value[:length] in known for value in hashes if len(value) > length) >= MIN_GROUPS:
-            yield length
-
-
-def _n_twins(texts: Iterable[str]) -> int:
-    """Number of texts that differ from an earlier one in nothing but the letter case."""
-    different = set(texts)
-    return len(different) - len({text.lower() for text in different})
+            yield Shorten(length)

@@ -26,7 +26,7 @@ import numpy as np
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher
-from dedup_crawler.rules.language.operations import Copy, Cut, Operation, Set
+from dedup_crawler.rules.language.operations import Copy, Cut, Operation, Set, cuts_at
 from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringRule
 from dedup_crawler.rules.learning.belief import MIN_GROUPS, UNKNOWN
 from dedup_crawler.rules.learning.columns import UrlColumns, item_hash
@@ -192,12 +192,8 @@ def _proposals(
 def _as_cut(value: str | None, operation: Operation) -> Operation:
     """Replace an operation by a cut of *value* with the same result, if there is one."""
     if isinstance(operation, Set) and value and operation.value and operation.value in value:
-        for delimiter in sorted({each for each in value if not each.isalnum() and each != "%"}):
-            for is_last in (False, True):
-                for keeps_head in (True, False):
-                    cut = Cut(delimiter, is_last, keeps_head)
-                    if cut.parts(value)[0] == operation.value:
-                        return cut
+        cuts = cuts_at(sorted({each for each in value if not each.isalnum() and each != "%"}))
+        return next((cut for cut in cuts if cut.parts(value)[0] == operation.value), operation)
     return operation
 
 
