@@ -18,6 +18,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from typing import NamedTuple
 
@@ -96,7 +97,12 @@ def prefix_aliases(host: str, rests: Iterable[list[str]]) -> list[SubstringRule]
     for its in rests:
         votes.update(set(_starts(sorted(its))))
     enough = sorted(((-n, old, new) for (old, new), n in votes.items() if n >= MIN_PAGES))
-    return [rule for _, old, new in enough[:MAX_ALIASES] if (rule := _alias(host, old, new)) is not None]
+    folders = [
+        (old, new)
+        for _, old, new in enough[:MAX_ALIASES]
+        if "?" not in old and new.startswith("/") and not (old[-1].isalnum() or new[-1].isalnum())
+    ]
+    return _substring_rules(host, folders, at_start=True)
 
 
 def index_files(host: str, rests: Iterable[list[str]]) -> list[SubstringRule]:
@@ -106,16 +112,12 @@ def index_files(host: str, rests: Iterable[list[str]]) -> list[SubstringRule]:
     is proposed if it is found in folders of several depths; other names are left to the rules about one path part.
     *rests* are those of :func:`rests_of_pages`.
     """
-    votes: Counter[tuple[str, str]] = Counter()
-    depths: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    depths_of: defaultdict[tuple[str, str], list[int]] = defaultdict(list)  # one depth of each page
     for its in rests:
-        found = {(name, slash): folder.count("/") for folder, name, slash in _folders(its)}
-        votes.update(found.keys())
-        for change, depth in found.items():
-            depths[change].add(depth)
-    enough = sorted((-n, *change) for change, n in votes.items() if n >= MIN_PAGES and len(depths[change]) > 1)
-    rules = (_substring_rule(host, f"/{name}", slash) for _, name, slash in enough[:MAX_ALIASES])
-    return [rule for rule in rules if rule is not None]
+        for change, depth in {(name, slash): folder.count("/") for folder, name, slash in _folders(its)}.items():
+            depths_of[change].append(depth)
+    found = [(-len(its), *change) for change, its in depths_of.items() if len(its) >= MIN_PAGES and len(set(its)) > 1]
+    return _substring_rules(host, [(f"/{name}", slash) for _, name, slash in sorted(found)[:MAX_ALIASES]])
 
 
 class _Proposal(NamedTuple):
@@ -215,17 +217,13 @@ def _starts(rests: list[str]) -> Iterator[tuple[str, str]]:
             yield (left, right) if (len(left), left) > (len(right), right) else (right, left)
 
 
-def _alias(host: str, old: str, new: str) -> SubstringRule | None:
-    if "?" in old or old[-1].isalnum() or new[-1].isalnum() or not new.startswith("/"):
-        return None
-    return _substring_rule(host, old, new, at_start=True)
-
-
-def _substring_rule(host: str, old: str, new: str, *, at_start: bool = False) -> SubstringRule | None:
-    try:
-        return SubstringRule(host, old, new, at_start)
-    except BadInputError:
-        return None  # not in normal form
+def _substring_rules(host: str, changes: Iterable[tuple[str, str]], *, at_start: bool = False) -> list[SubstringRule]:
+    """Rules for these changes, without those that are not in normal form."""
+    rules = []
+    for old, new in changes:
+        with suppress(BadInputError):
+            rules.append(SubstringRule(host, old, new, at_start))
+    return rules
 
 
 def _dust(crawl: MappedCrawl) -> list[AnyRule]:
@@ -258,8 +256,7 @@ def proposals(columns: UrlColumns) -> list[AnyRule]:
     for propose in PROPOSERS.values():
         rated = []
         for rule in propose(crawl):
-            counted = crawl.counted(rule) if isinstance(rule, Rule) else rule
-            evidence = counted.evidence
+            evidence = (crawl.counted(rule) if isinstance(rule, Rule) else rule).evidence
             n_right = evidence.n_groups - evidence.n_wrong
             if n_right >= MIN_GROUPS:
                 rated.append((-n_right, str(rule), rule))
