@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 from dedup_crawler.rules.language.rule import AnyRule
@@ -187,11 +188,6 @@ def within_budget(rules: Sequence[RuleStatistics], max_lost: float) -> list[Rule
     """
     lost_by = [expected_lost(rule) for rule in rules]
     best_first = sorted(range(len(rules)), key=lambda place: -rules[place].n_urls / max(lost_by[place], 1e-9))
-    kept: set[int] = set()
-    lost = 0.0
-    for place in best_first:
-        lost += lost_by[place]
-        if kept and lost > max_lost:
-            break
-        kept.add(place)
+    lost = accumulate(lost_by[place] for place in best_first)  # by the best rule, by the two best ones, ...
+    kept = set(best_first[: max(1, sum(each <= max_lost for each in lost))])
     return [rule for place, rule in enumerate(rules) if place in kept]

@@ -79,17 +79,12 @@ def learn_rules(
     found = learner.learn_proposed([*proposals(columns), *proposed])
     n_pages = len(set(crawl.pages) - {UNKNOWN})
     budget = belief.risk.lost_per_thousand * n_pages / 1000
-    kept = within_budget([rule.statistics for rule in found], budget)
-    rules = []
+    kept = set(map(id, within_budget([rule.statistics for rule in found], budget)))
+    reason = f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
     for rule in found:
-        if any(rule.statistics is statistics for statistics in kept):
-            rules.append(rule)
-        else:
-            reason = (
-                f"all rules together may lose {belief.risk.lost_per_thousand:g} pages of a thousand; others save more"
-            )
+        if id(rule.statistics) not in kept:
             belief.refuse(("budget", rule.identity()), rule, reason)
-    return rules, learner.candidates()
+    return [rule for rule in found if id(rule.statistics) in kept], learner.candidates()
 
 
 def learn_links(
@@ -249,8 +244,8 @@ def _order_matters(crawl: HostCrawl) -> bool:
         if page != UNKNOWN:
             orders[read_url(url, KEY_VALUES)[0]].setdefault(url, place)
     groups = [[*places.values()] for places in orders.values() if len(places) > 1]
-    trials = [(group, (places[0], place)) for group, places in enumerate(groups) for place in places[1:]]
-    of_trial = [group for group, _ in trials]
-    verdicts = verdicts_of([pair for _, pair in trials], of_trial, crawl.pages, crawl.evidence)
-    n_wrong = len({group for group, verdict in zip(of_trial, verdicts, strict=True) if verdict == 0})
+    pairs = [(first, place) for first, *others in groups for place in others]
+    firsts = [first for first, _ in pairs]
+    verdicts = verdicts_of(pairs, firsts, crawl.pages, crawl.evidence)
+    n_wrong = len({first for first, verdict in zip(firsts, verdicts, strict=True) if verdict == 0})
     return n_wrong >= MIN_WRONG and n_wrong > MAX_WRONG * len(groups)
