@@ -100,11 +100,9 @@ class PageEvidence:
         *links_of* reads the links of the page of a URL (:func:`~dedup_crawler.labels.main_text.stored_links`). It is
         not asked about pages whose text could not be read.
         """
-        digests = PageDigests(pages)
-        if links_of is None:
-            return cls(digests, rotating=rotating)
         urls = [page.url if page.main_text else "" for page in pages]
-        return cls(digests, rotating=rotating, links_of=lambda place: links_of(urls[place]) if urls[place] else ())
+        links_on = None if links_of is None else lambda place: links_of(urls[place]) if urls[place] else ()
+        return cls(PageDigests(pages), rotating, links_on)
 
     def of(self, places: Sequence[int]) -> PageEvidence:
         """Return the evidence of some pages, renumbered by their position in *places*."""

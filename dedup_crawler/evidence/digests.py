@@ -168,15 +168,11 @@ class PageDigests:
             hashed = digest(f"{met[line]} {line}")
             text = self._lines.get(hashed)
             if text is None:
-                text = self._lines[hashed] = _read(hashed, line)
+                masked, is_timed = masked_clock(line)
+                words = tuple(map(sys.intern, words_of(without_count(masked))))
+                text = self._lines[hashed] = _LineText(hashed, words, n_words(line), is_timed)
             found.append(text.digest)  # one object for all pages
         return tuple(found)
-
-
-def _read(hashed: int, line: str) -> _LineText:
-    masked, is_timed = masked_clock(line)
-    words = tuple(map(sys.intern, words_of(without_count(masked))))
-    return _LineText(hashed, words, n_words(line), is_timed)
 
 
 def titles_name_pages(n_contents: Iterable[int]) -> bool:
@@ -234,9 +230,7 @@ def words_of(text: str) -> Words:
 
 
 def _contents(urls: Sequence[str], targets: Sequence[str | None]) -> list[int]:
-    place_of: dict[str, int] = {}
-    for place, url in enumerate(urls):
-        place_of.setdefault(url, place)
+    place_of = {url: place for place, url in reversed([*enumerate(urls)])}  # the first one of each URL
     contents = []
     for start in range(len(urls)):
         place = start

@@ -90,13 +90,9 @@ class LineDifferences:
 
     def support(self, lines: Iterable[int]) -> float:
         """Return how much some lines that both pages have say: the number of words of each, times its rarity."""
-        return sum(self.digests.n_written(line) * self._rarity(line) for line in lines)
-
-    def _rarity(self, line: int) -> float:
-        """Return the logarithm of the share of titles that have a line both pages have, negated: 0 for the frame."""
-        # both titles differ, and do not count
-        n = max(1, self.site.n_of_line[line] - 1)
-        return math.log(max(self.site.n_titles, 1) / n)
+        n_titles, n_of_line = max(self.site.n_titles, 1), self.site.n_of_line
+        # rarity: the logarithm of the share of titles with the line, negated; one of the two titles does not count
+        return sum(self.digests.n_written(line) * math.log(n_titles / max(1, n_of_line[line] - 1)) for line in lines)
 
 
 def _is_printed(values: Set[Words], lines: Iterable[Words]) -> bool:

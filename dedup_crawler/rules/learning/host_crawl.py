@@ -96,9 +96,7 @@ def learn_links(
     """
     forms = [engine.form(url) for url in crawl.urls]
     shapes = Shapes.learn(crawl.urls)
-    place_of: dict[str, int] = {}
-    for place, url in enumerate(crawl.urls):
-        place_of.setdefault(url, place)
+    place_of = {url: place for place, url in reversed([*enumerate(crawl.urls)])}  # the first one of each URL
     earlier = [place_of.get(referrer or "", len(crawl.urls)) for referrer in crawl.referrers]
     pages = _resolved(crawl, forms, engine)
     links_on = cache(lambda place: _links_on(crawl, place))
