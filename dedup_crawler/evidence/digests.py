@@ -17,6 +17,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 from dedup_crawler.evidence.site_text import FRAME_SHARE, Words
+from dedup_crawler.grouping import grouped
 from dedup_crawler.labels.joins import DisjointSets
 from dedup_crawler.labels.lines import digest, lines_of, masked_clock, n_words, without_count
 from dedup_crawler.labels.meters import MeterCounts, meter_shapes
@@ -126,10 +127,8 @@ class PageDigests:
         frame = frozenset(line for line, n in n_of_line.items() if n >= max(FRAME_SHARE * len(contents), 2))
         first: dict[object, int] = {}
         clusters = [first.setdefault(page.order or place, place) for place, page in enumerate(self.pages)]
-        groups: defaultdict[int, list[int]] = defaultdict(list)
-        for place, group in enumerate(alike_pages(self, range(len(self.pages)), frame, clusters)):
-            groups[group].append(place)
-        return [*groups.values()]
+        alike = alike_pages(self, range(len(self.pages)), frame, clusters)
+        return [*grouped((group, place) for place, group in enumerate(alike)).values()]
 
     def content(self, place: int) -> int:
         """Return the place of the page that a URL shows, after redirects; negative if it was not crawled."""

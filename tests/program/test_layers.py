@@ -16,7 +16,7 @@ from repository import ROOT
 PACKAGE = ROOT / "dedup_crawler"
 LAYERS = [
     {"errors"},
-    {"json_values"},
+    {"grouping", "json_values"},
     {"urls"},
     {"pages", "rules", "networks"},
     {"labels"},

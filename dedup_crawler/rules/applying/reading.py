@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ from dedup_crawler.errors import BadInputError
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.site_rules import HostAlias, remember
 from dedup_crawler.rules.language.statistics import merge_evidence_of
-from dedup_crawler.urls.normal import host_of
+from dedup_crawler.urls.normal import host_of, places_by_host
 from dedup_crawler.urls.site_grammar import USUAL, SiteGrammar
 
 
@@ -29,11 +28,9 @@ class Reading:
     def learn(cls, aliases: Iterable[HostAlias], urls: Iterable[str]) -> Reading:
         """Learn the grammar of each host from its URLs."""
         aliases = list(aliases)
-        known = cls(aliases, {})
-        of_host: dict[str, list[str]] = defaultdict(list)
-        for url in map(known.at_home, urls):
-            of_host[host_of(url)].append(url)
-        return cls(aliases, {host: SiteGrammar.learn(its) for host, its in of_host.items() if host})
+        home = list(map(cls(aliases, {}).at_home, urls))
+        places_of = places_by_host(home)
+        return cls(aliases, {host: SiteGrammar.learn([home[i] for i in its]) for host, its in places_of.items()})
 
     def at_home(self, url: str) -> str:
         """Replace the host of *url* if it is an alias."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.grouping import grouped
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.new_words import MAX_PAGES, USUAL, ValueReuseGuard
 from dedup_crawler.rules.language.statistics import NO_EVIDENCE, MergeEvidence, merge_evidence_of
@@ -96,9 +97,7 @@ class TranslationTable:
 
     def guarded(self, urls: Sequence[TemplatedUrl]) -> TranslationTable:
         """Put a value-reuse guard on the dropped arguments."""
-        arguments: dict[Template, list[Arguments]] = defaultdict(list)
-        for url in urls:
-            arguments[url.template].append(url.arguments)
+        arguments = grouped((url.template, url.arguments) for url in urls)
         guarded = {}
         for template, translation in self.translations.items():
             kept = {int(match[1]) for match in PLACEHOLDER.finditer(translation.says)}
@@ -179,9 +178,7 @@ def judge(
     None if nothing did. Only groups with a URL at the place *first_judged* or later count, so that sources learnt on
     the URLs before it are judged on unseen pages.
     """
-    groups: dict[str, list[int]] = defaultdict(list)
-    for i, form in enumerate(forms):
-        groups[form].append(i)
+    groups = grouped((form, i) for i, form in enumerate(forms))
     n_groups: Counter[Template] = Counter()
     n_wrong: Counter[Template] = Counter()
     for members in groups.values():

@@ -12,11 +12,12 @@ import scipy.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.json_values import JsonValue
 
 _N_HALVINGS = 60
@@ -81,9 +82,7 @@ def count_merges(
     *forms* and *pages* are those of every URL that the rule changes; *others* the form and page of the other URLs, at
     least of those whose form is among *forms*.
     """
-    groups: dict[str, list[Hashable]] = defaultdict(list)
-    for form, page in zip(forms, pages, strict=True):
-        groups[form].append(page)
+    groups = grouped(zip(forms, pages, strict=True))
     for form, page in others:
         if form in groups:
             groups[form].append(page)

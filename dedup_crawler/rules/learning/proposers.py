@@ -16,15 +16,16 @@ Their own filters are not used. Whatever enough pages propose is judged like any
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from dedup_crawler.errors import BadInputError
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher
 from dedup_crawler.rules.language.operations import Copy, Cut, Operation, Set, cuts_at
@@ -112,10 +113,8 @@ def index_files(host: str, rests: Iterable[list[str]]) -> list[SubstringRule]:
     is proposed if it is found in folders of several depths; other names are left to the rules about one path part.
     *rests* are those of :func:`rests_of_pages`.
     """
-    depths_of: defaultdict[tuple[str, str], list[int]] = defaultdict(list)  # one depth of each page
-    for its in rests:
-        for change, depth in {(name, slash): folder.count("/") for folder, name, slash in _folders(its)}.items():
-            depths_of[change].append(depth)
+    changes = ({(name, slash): folder.count("/") for folder, name, slash in _folders(its)} for its in rests)
+    depths_of = grouped(chain.from_iterable(each.items() for each in changes))  # one depth of each page
     found = [(-len(its), *change) for change, its in depths_of.items() if len(its) >= MIN_PAGES and len(set(its)) > 1]
     return _substring_rules(host, [(f"/{name}", slash) for _, name, slash in sorted(found)[:MAX_ALIASES]])
 
@@ -147,10 +146,7 @@ def _most_proposed(host: str, proposed: Iterable[Iterable[_Proposal]], origin: s
 
 def _rows_of_pages(columns: UrlColumns) -> list[list[int]]:
     """Rows of each page that several rows show."""
-    rows_of_page: defaultdict[int, list[int]] = defaultdict(list)
-    for row, page in enumerate(columns.alike.tolist()):
-        if page != UNKNOWN:
-            rows_of_page[page].append(row)
+    rows_of_page = grouped((page, row) for row, page in enumerate(columns.alike.tolist()) if page != UNKNOWN)
     return [rows for rows in rows_of_page.values() if len(rows) > 1]
 
 

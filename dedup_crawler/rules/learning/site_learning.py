@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.language.operations import STAR
 from dedup_crawler.rules.language.site_rules import SAME, STRUCTURAL, CoverageRule, HostAlias, ReferrerRule, Shape
 from dedup_crawler.rules.language.statistics import MergeEvidence
@@ -148,11 +149,9 @@ def learn_referrer_rules(links: Links, belief: Belief) -> dict[ReferrerRule, Seq
     rule about single URLs says as much, unless only the links of the page tell where it holds. Links that another rule
     explains count as well: the referrer rule stays if that rule turns out wrong.
     """
-    trials: dict[tuple[Shape, Shape], list[tuple[int, int]]] = defaultdict(list)
     first = {(referrer, place) for place, referrer in enumerate(links.referrers) if referrer >= 0}
-    for page, place in sorted(first.union(links.linked)):
-        if min(links.pages[place], links.pages[page]) >= 0:
-            trials[links.of_link(page, place)].append((page, place))
+    known = (pair for pair in sorted(first.union(links.linked)) if min(links.pages[place] for place in pair) >= 0)
+    trials = grouped((links.of_link(*pair), pair) for pair in known)
     found: dict[ReferrerRule, Sequence[tuple[int, int]]] = {}
     for shapes, every in sorted(trials.items()):
         if len({page for page, _ in every}) < MIN_GROUPS:

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.language.matchers import ANY, Literal, Matcher, NoneOf
 from dedup_crawler.rules.language.operations import Operation, Set, Star
 from dedup_crawler.rules.language.rule import Rule
@@ -112,11 +113,7 @@ def clusters_of(crawl: MappedCrawl) -> list[Cluster]:
 
 
 def _sources(maps: Sequence[KeyValues], target: KeyValues, draw: random.Random) -> Iterable[KeyValues]:
-    by_shape: dict[frozenset[str], list[KeyValues]] = {}
-    for values in maps:
-        if values is not target:
-            by_shape.setdefault(frozenset(values), []).append(values)
-    for alike in by_shape.values():
+    for alike in grouped((frozenset(values), values) for values in maps if values is not target).values():
         yield from stratified(alike, _MAX_SOURCES, draw)
 
 
@@ -184,10 +181,7 @@ def _parts(rows: Sequence[TreeRow], places: Sequence[int], key: str) -> dict[str
     values: list[str | None] = [rows[place].context.get(key, MISSING) for place in places]
     least = max(_MIN_VALUE_ROWS, _MIN_VALUE_SHARE * len(places))
     kept = {value for value, n in Counter(values).items() if n >= least} | {MISSING}
-    parts: dict[str | None, list[int]] = defaultdict(list)
-    for value, place in zip(values, places, strict=True):
-        parts[value if value in kept else _OTHERS].append(place)
-    return parts
+    return grouped(zip((value if value in kept else _OTHERS for value in values), places, strict=True))
 
 
 def _entropy(counts: Iterable[int]) -> float:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.applying.engine import read_url
 from dedup_crawler.rules.language.matchers import ANY
 from dedup_crawler.rules.language.operations import Copy, Drop, Operation, Set
@@ -59,10 +60,7 @@ class MappedCrawl:
     @cached_property
     def clusters(self) -> Mapping[int, list[KeyValues]]:
         """Cluster -> maps of its URLs, in crawl order."""
-        members: dict[int, list[KeyValues]] = defaultdict(list)
-        for values, cluster in zip(self.maps, self.pages, strict=True):
-            members[cluster].append(values)
-        return members
+        return grouped(zip(self.pages, self.maps, strict=True))
 
     def counted(self, rule: Rule) -> Rule:
         """The rule with its statistics on these URLs, applied once and without other rules."""
@@ -118,9 +116,7 @@ def stratified(maps: Sequence[KeyValues], limit: int, draw: random.Random) -> li
     """Draw at most *limit* maps, in turn from each set of keys, so that no kind of URL crowds out another."""
     if len(maps) <= limit:
         return list(maps)
-    strata: dict[frozenset[str], list[KeyValues]] = defaultdict(list)
-    for values in maps:
-        strata[frozenset(values)].append(values)
+    strata = grouped((frozenset(values), values) for values in maps)
     left = [draw.sample(stratum, min(limit, len(stratum))) for stratum in strata.values()]
     taken: list[KeyValues] = []
     while len(taken) < limit:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.language.matchers import Literal
 from dedup_crawler.rules.language.operations import STAR, Copy, Drop, Operation, Set, Star
 from dedup_crawler.rules.language.rule import Rule
@@ -56,7 +57,7 @@ class NodeRule:
 def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
     """All rules between duplicate nodes of the crawl's tree, without statistics."""
     nodes = list(build_tree(crawl.maps).walk())
-    clusters = [_clusters(crawl, node.places.tolist()) for node in nodes]
+    clusters = [grouped((crawl.pages[place], place) for place in node.places.tolist()) for node in nodes]
     found = []
     for s, t, common in _duplicate_nodes(nodes, clusters):
         ours = [_maps(crawl, clusters[s][cluster]) for cluster in common]
@@ -69,23 +70,13 @@ def node_rules(crawl: MappedCrawl, origin: str) -> list[NodeRule]:
     return found
 
 
-def _clusters(crawl: MappedCrawl, places: Iterable[int]) -> _Clusters:
-    members: dict[int, list[int]] = defaultdict(list)
-    for place in places:
-        members[crawl.pages[place]].append(place)
-    return members
-
-
 def _maps(crawl: MappedCrawl, places: Sequence[int]) -> list[KeyValues]:
     return [crawl.maps[place] for place in places[:_MAX_URLS]]
 
 
 def _duplicate_nodes(nodes: Sequence[Node], clusters: Sequence[_Clusters]) -> Iterable[tuple[int, int, list[int]]]:
     """Pairs of duplicate nodes, and some of their common pages; a node that repeats pages is paired with itself."""
-    of_cluster: dict[int, list[int]] = defaultdict(list)
-    for number, its in enumerate(clusters):
-        for cluster in its:
-            of_cluster[cluster].append(number)
+    of_cluster = grouped((cluster, number) for number, its in enumerate(clusters) for cluster in its)
     above = [set(node.ancestors()) for node in nodes]
     common: dict[tuple[int, int], list[int]] = defaultdict(list)
     for cluster, numbers in of_cluster.items():

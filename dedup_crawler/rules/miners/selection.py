@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.matchers import ANY, Matcher, few_values
 from dedup_crawler.rules.language.operations import STAR, Copy, Drop, Set, Star
@@ -151,10 +152,7 @@ def _energy(nodes: Sequence[Node], edges: Mapping[int, Mapping[int, Rule | None]
 
 def _direct_rules(energy: Sequence[float], edges: Mapping[int, Mapping[int, Rule | None]]) -> list[Rule]:
     """For each node, the rule to the destination with most energy that it can reach; destinations have no rule."""
-    into: dict[int, list[int]] = defaultdict(list)
-    for number, its in edges.items():
-        for other in its:
-            into[other].append(number)
+    into = grouped((other, number) for number, its in edges.items() for other in its)
     leads: dict[int, Rule | None] = {}
     for destination in sorted(range(len(energy)), key=lambda number: (-round(energy[number], 6), number)):
         if destination in leads:

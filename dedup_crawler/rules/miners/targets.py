@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.language.statistics import count_merges
 from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, count_placeholders, writer_of
 
@@ -97,9 +98,7 @@ def global_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> dict[Template, T
     dict
         Source template -> mapping; templates that are their own target are left out.
     """
-    examples: dict[Template, list[TemplatedUrl]] = defaultdict(list)
-    for url in urls:
-        examples[url.template].append(url)
+    examples = grouped((url.template, url) for url in urls)
     links = _links(urls, examples)
     chosen: dict[Template, TemplateMapping] = {}
     left = {template for target, sources in links.items() for template in (target, *sources)}
@@ -166,9 +165,7 @@ def _routes(target: Template, links: Links, allowed: set[Template]) -> dict[Temp
 
 def _repeated(urls: Sequence[TemplatedUrl]) -> list[list[TemplatedUrl]]:
     """The URLs of each cluster of two or more."""
-    clusters: dict[int, list[TemplatedUrl]] = defaultdict(list)
-    for url in urls:
-        clusters[url.cluster].append(url)
+    clusters = grouped((url.cluster, url) for url in urls)
     return [members for members in clusters.values() if len(members) > 1]
 
 
