@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.language.identifiers import order_identifier, rule_identifier
 from dedup_crawler.rules.language.matchers import few_values
 from dedup_crawler.rules.language.rule import AnyRule, Rule, SubstringIndex, SubstringRule
@@ -81,15 +82,13 @@ class RuleEngine:
     ) -> None:
         self.rules = list(rules)
         self.maps = dict(maps or {})
-        of_host: dict[str, list[tuple[int, Rule]]] = defaultdict(list)
-        substrings: dict[str, list[tuple[int, SubstringRule]]] = defaultdict(list)
-        for number, rule in enumerate(self.rules):
-            if isinstance(rule, SubstringRule):
-                substrings[rule.host].append((number, rule))
-            else:
-                of_host[rule.host].append((number, rule))
-        self._indexes = {host: RuleIndex(numbered) for host, numbered in of_host.items()}
-        self._substrings = {host: SubstringIndex(numbered) for host, numbered in substrings.items()}
+        numbered = list(enumerate(self.rules))
+        plain = grouped((rule.host, (number, rule)) for number, rule in numbered if isinstance(rule, Rule))
+        substrings = grouped(
+            (rule.host, (number, rule)) for number, rule in numbered if isinstance(rule, SubstringRule)
+        )
+        self._indexes = {host: RuleIndex(its) for host, its in plain.items()}
+        self._substrings = {host: SubstringIndex(its) for host, its in substrings.items()}
         self._n_remembered = n_remembered
         self._remembered: dict[str, _Trace] = {}
 
