@@ -266,13 +266,13 @@ class ContextSearch:
         """Conditions that are worth refining, because the hypothesis is often right under them, the best first."""
         is_right = self._trials.is_right
         n_live = int(live.sum())
-        rated: list[tuple[float, int, _Option]] = []
-        for place, option in enumerate(options):
+        rated: list[tuple[float, _Option]] = []
+        for option in options:
             chosen = live & option.mask
             n_right, n = int((chosen & is_right).sum()), int(chosen.sum())
             if option.condition.key and MIN_GROUPS <= n_right < n < n_live:
-                rated.append((-n_right / math.sqrt(n), place, option))
-        return [option for _, _, option in sorted(rated, key=lambda entry: entry[:2])[:_BEAM]]
+                rated.append((n_right / math.sqrt(n), option))
+        return [option for _, option in sorted(rated, key=lambda entry: -entry[0])[:_BEAM]]
 
     def _find_crowds(self) -> None:
         """Take single groups in which very many values made no difference.

@@ -81,12 +81,9 @@ class RuleLearner:
 
     def _ask(self, asked: Iterable[Hypothesis], depth: int) -> None:
         """Test hypotheses, those with most right trials first."""
-        rated = []
-        for place, hypothesis in enumerate(asked):
-            n_right = int(self._trials(hypothesis).is_right.sum())
-            if n_right >= MIN_GROUPS:
-                rated.append((-n_right, place, hypothesis))
-        for _, _, hypothesis in sorted(rated, key=lambda entry: entry[:2]):
+        rated = [(int(self._trials(hypothesis).is_right.sum()), hypothesis) for hypothesis in asked]
+        enough = [(n_right, hypothesis) for n_right, hypothesis in rated if n_right >= MIN_GROUPS]
+        for _, hypothesis in sorted(enough, key=lambda entry: -entry[0]):
             self._test(hypothesis, self._trials(hypothesis), depth)
 
     def _trials(self, hypothesis: Hypothesis) -> Trials:
