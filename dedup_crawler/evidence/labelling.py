@@ -236,15 +236,12 @@ def explain_pair(store: PageStore, url: str, other: str, *, labeller: str = "def
     The store must be labelled (:func:`label_store`). Clusters are made anew, and nothing is written. BadInputError if a
     URL was not crawled or not labelled.
     """
-    urls: list[str] = []
-    n_unlabelled = 0
-    for page in store.labelled_pages():
-        urls.append(page.url)
-        n_unlabelled += page.cluster is None
+    cluster_of = {page.url: page.cluster for page in store.labelled_pages()}
+    urls = list(cluster_of)
     for each in (url, other):
         if each not in urls:
             raise BadInputError(f"{each} is not among the {len(urls)} pages of the crawl; give a URL as it was crawled")
-    if n_unlabelled:
+    if n_unlabelled := sum(cluster is None for cluster in cluster_of.values()):
         raise BadInputError(
             f"{n_unlabelled} pages of the crawl are not labelled yet: run label without --explain first"
         )

@@ -174,15 +174,9 @@ def _place(rule: Rule) -> str:
 
 def _is_implied(key: str, rule: Rule) -> bool:
     """Return True if every URL that a rule changes has *key*: the rule changes the key or needs a later path part."""
-    named = {*rule.transformation, *rule.context} - {key}
-    return (
-        key == "path.length"
-        or key in rule.transformation
-        or (
-            key.startswith("path[")
-            and any(other.startswith("path[") and (len(key), key) < (len(other), other) for other in named)
-        )
-    )
+    named = {*rule.transformation, *rule.context}
+    later = (other for other in named if other.startswith("path[") and (len(key), key) < (len(other), other))
+    return key == "path.length" or key in rule.transformation or (key.startswith("path[") and any(later))
 
 
 def _condition(key: str, matcher: Matcher) -> str:

@@ -119,20 +119,15 @@ class UrlColumns:
     def changed(self, rule: AnyRule) -> Iterator[tuple[int, KeyValues]]:
         """Rows that a rule changes, and their new maps."""
         if isinstance(rule, SubstringRule):
-            yield from self._replaced(rule)
+            index = SubstringIndex([(0, rule)])
+            for row, values in enumerate(self._maps):
+                if rule.old in self.rest(row) and (fired := index.fire(self.rest(row))) is not None:
+                    yield row, KEY_VALUES.read(fired[1], str(values["scheme"]))
             return
         for row in np.flatnonzero(self.matching(rule)).tolist():
             after = rule.apply(self._maps[row])
             if after != self._maps[row]:
                 yield row, after
-
-    def _replaced(self, rule: SubstringRule) -> Iterator[tuple[int, KeyValues]]:
-        index = SubstringIndex([(0, rule)])
-        for row, values in enumerate(self._maps):
-            rest = self.rest(row)
-            found = index.fire(rest) if rule.old in rest else None
-            if found is not None:
-                yield row, KEY_VALUES.read(found[1], str(values["scheme"]))
 
     def matching(self, rule: Rule) -> Mask:
         """Mask (rows,) of the rows that a rule matches."""

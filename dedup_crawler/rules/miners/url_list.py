@@ -116,10 +116,8 @@ class PairsOfRule:
 
     def is_valid(self, urls: UrlList, n: int, epsilon: float) -> bool:
         """Return True if the rule is valid by the first *n* pairs."""
-        tally = PairTally(n, epsilon)
-        for pair in self.pairs[:n]:
-            tally.add(urls.may_be_same(*pair))
-        return tally.is_passed
+        n_right = sum(urls.may_be_same(*pair) for pair in self.pairs[:n])
+        return PairTally(n, epsilon, n_right, len(self.pairs[:n]) - n_right).is_passed
 
 
 def pairs_of_substrings(rules: Sequence[SubstringRule], urls: UrlList, seed: int) -> list[PairsOfRule]:
