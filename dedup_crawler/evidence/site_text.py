@@ -10,12 +10,13 @@ line, common to many groups. The rest may be anything: "Revision as of", a date,
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.labels.lines import MEDIA
 from dedup_crawler.pages.rotating import STEADY, Place, RotatingText
@@ -107,18 +108,14 @@ class HabitCounts:
     """
 
     def __init__(self, left: Sequence[tuple[int, Sequence[Line]]], n_same: int) -> None:
-        words_in: dict[int, set[str]] = defaultdict(set)
-        for group, lines in left:
-            words_in[group].update(*(line.words for line in lines))
-        n_groups = n_same + len(words_in)
+        n_groups = n_same + len({group for group, _ in left})
         self._least = max(SYSTEMATIC_GROUPS, SYSTEMATIC_SHARE * n_groups)
         self._least_new = max(NEW_GROUPS, NEW_SHARE * n_groups)
-        n_of_word = Counter(word for words in words_in.values() for word in words)
+        groups = grouped((group, line) for group, lines in left for line in lines).values()
+        n_of_word = Counter(word for lines in groups for word in {word for line in lines for word in line.words})
         self._usual = frozenset(word for word, n in n_of_word.items() if n >= self._least)
-        kinds_in: dict[int, set[tuple[int, Kind]]] = defaultdict(set)
-        for group, lines in left:
-            kinds_in[group].update(kind for line in lines for kind in self._kinds(line))
-        self._n_of_kind = Counter(kind for kinds in kinds_in.values() for kind in kinds)
+        kinds_in = ({kind for line in lines for kind in self._kinds(line)} for lines in groups)
+        self._n_of_kind = Counter(chain.from_iterable(kinds_in))
 
     def excuse(self, line: Line) -> bool:
         """Return True if lines of this kind remain so often on this side that they are no evidence."""

@@ -7,7 +7,7 @@ model has no site text, it is counted from the pages as they come (:class:`Growi
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 
 from dedup_crawler.evidence.comparing import MAX_EXCUSED, MIN_COMMON, Verdict
@@ -123,8 +123,8 @@ class GrowingText:
     """Counts the lines of a site's latest pages, unmasked and masked."""
 
     def __init__(self) -> None:
-        self._pages: deque[tuple[str | int, frozenset[int], frozenset[MaskedLine]]] = deque()
-        self._keys: set[str | int] = set()  # titles of these pages, or hashes of their contents
+        # title of each page, or hash of its content -> its lines, unmasked and masked; the oldest page comes first
+        self._pages: dict[str | int, tuple[frozenset[int], frozenset[MaskedLine]]] = {}
         self._contents: set[int] = set()  # of the first pages, to know whether titles name pages
         self._n_of_title: Counter[str] = Counter()  # title -> number of these contents
         self._meters = MeterCounts()
@@ -149,19 +149,17 @@ class GrowingText:
         if len(self._contents) < MAX_CONTENTS and content not in self._contents:
             self._contents.add(content)
             self._n_of_title[title] += 1
-        is_name = title not in self._keys or titles_name_pages(self._n_of_title.values())
+        is_name = title not in self._pages or titles_name_pages(self._n_of_title.values())
         key = title if is_name else content
-        if key in self._keys:
+        if key in self._pages:
             return
         masked = frozenset(line._replace(is_stamp=False) for line in digests.masked_lines(0).values() if line.is_single)
-        self._pages.append((key, digests.pages[0].lines, masked))
-        self._keys.add(key)
+        self._pages[key] = digests.pages[0].lines, masked
         self._n_of_line.update(digests.pages[0].lines)
         self._n_of_masked.update(masked)
         self._text = None
         if len(self) > MAX_PAGES:
-            key, lines, masked = self._pages.popleft()
-            self._keys.remove(key)
+            lines, masked = self._pages.pop(next(iter(self._pages)))
             self._n_of_line = +(self._n_of_line - Counter(lines))
             self._n_of_masked = +(self._n_of_masked - Counter(masked))
 
