@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.applying.engine import RuleEngine
 from dedup_crawler.rules.language.matchers import ANY
@@ -74,18 +75,17 @@ class NewWords:
         found = cls(engine, dict.fromkeys([(number, "") for number in range(len(engine.rules))], frozenset()))
         dropped = [each for url in urls for each in found._dropped(url, engine.form(url))]
         n_of_section = Counter((number, section) for number, section, _, _ in dropped)
-        pages: dict[Watched, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        n_urls: dict[Watched, Counter[str]] = defaultdict(Counter)
-        for number, section, value, page in dropped:
-            watched = (number, section if n_of_section[number, section] >= _MIN_URLS else "")
-            pages[watched][value].add(page)
-            n_urls[watched][value] += 1
+        of_watched = grouped(
+            ((number, section if n_of_section[number, section] >= _MIN_URLS else ""), (value, page))
+            for number, section, value, page in dropped
+        )
         shared = {}
-        for watched, its_pages in pages.items():
-            if len(set().union(*its_pages.values())) <= MAX_PAGES:
+        for watched, its in of_watched.items():
+            if len({page for _, page in its}) <= MAX_PAGES:
                 continue  # for example a log-in page: no value can occur with a third page
-            reused = frozenset(value for value, its in its_pages.items() if len(its) > MAX_PAGES)
-            if sum(n_urls[watched][value] for value in reused) <= USUAL * n_urls[watched].total():
+            n_pages = Counter(value for value, _ in set(its))
+            reused = frozenset(value for value, n in n_pages.items() if n > MAX_PAGES)
+            if sum(value in reused for value, _ in its) <= USUAL * len(its):
                 shared[watched] = reused
         return cls(engine, shared)
 

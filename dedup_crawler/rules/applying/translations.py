@@ -6,7 +6,7 @@ own form. In the result of :meth:`TranslationTable.settled`, every target is its
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -156,10 +156,9 @@ def guarded_slots(urls: Sequence[Arguments], dropped: Sequence[int]) -> tuple[in
     """
     slots = []
     for slot in dropped:
-        pages: dict[str, set[Arguments]] = defaultdict(set)
-        for arguments in urls:
-            pages[arguments[slot - 1]].add(_kept_arguments(arguments, dropped))
-        n_reusing = sum(len(pages[arguments[slot - 1]]) > MAX_PAGES for arguments in urls)
+        pages = {(arguments[slot - 1], _kept_arguments(arguments, dropped)) for arguments in urls}
+        n_pages = Counter(value for value, _ in pages)
+        n_reusing = sum(n_pages[arguments[slot - 1]] > MAX_PAGES for arguments in urls)
         if n_reusing <= USUAL * len(urls):
             slots.append(slot)
     return tuple(slots)
