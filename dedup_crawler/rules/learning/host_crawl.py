@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.rules.applying.engine import RuleEngine, read_url
 from dedup_crawler.rules.language.rule import AnyRule
 from dedup_crawler.rules.language.site_rules import HostLinks, ReferrerRule, Shape, Shapes, query_shape
@@ -184,21 +185,16 @@ def repeating_kinds(kinds: Sequence[Shape], alike: Sequence[int], leads_on: Sequ
         Kind of each URL, empty for none; a number for pages that are probably the same, UNKNOWN for none; and True for
         redirects.
     """
-    n_urls: dict[Shape, int] = defaultdict(int)
-    n_redirects: dict[Shape, int] = defaultdict(int)
-    pages_of: dict[Shape, set[int]] = defaultdict(set)
-    kinds_of: dict[int, set[Shape]] = defaultdict(set)
-    for kind, page, is_redirect in zip(kinds, alike, leads_on, strict=True):
-        if page != UNKNOWN:
-            n_urls[kind] += 1
-            n_redirects[kind] += is_redirect
-            pages_of[kind].add(page)
-            kinds_of[page].add(kind)
+    known = [each for each in zip(kinds, alike, leads_on, strict=True) if each[1] != UNKNOWN]
+    n_urls = Counter(kind for kind, _, _ in known)
+    n_redirects = Counter(kind for kind, _, is_redirect in known if is_redirect)
+    shown = {(kind, page) for kind, page, _ in known}
+    pages_of, kinds_of = grouped(shown), grouped((page, kind) for kind, page in shown)
     found: set[Shape] = set()
     share = {kind: n_redirects[kind] / n for kind, n in n_urls.items()}
     for kind in sorted(filter(None, n_urls), key=lambda kind: (-share[kind], -n_urls[kind], kind)):
         if n_urls[kind] >= MIN_REPEATING:
-            n_alone = sum(kinds_of[page] <= found | {kind} for page in pages_of[kind])
+            n_alone = sum((found | {kind}).issuperset(kinds_of[page]) for page in pages_of[kind])
             if n_alone <= MAX_ALONE * n_urls[kind]:
                 found.add(kind)
     return frozenset(found)
