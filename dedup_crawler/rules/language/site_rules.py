@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from dedup_crawler.grouping import grouped
 from dedup_crawler.json_values import JsonValue
 from dedup_crawler.rules.language.operations import STAR
 from dedup_crawler.rules.language.statistics import MergeEvidence, merge_evidence_of
@@ -54,10 +55,8 @@ class Shapes:
         urls = list(urls)
         counts = Counter((key, value or "") for url in urls for key, value in values_of(url).items())
         least = max(MIN_URLS, MIN_SHARE * len(urls))
-        literals: dict[str, set[str]] = {}
-        for (key, value), n in counts.items():
-            if n >= least and (key == "path.length" or not value.isdigit()):
-                literals.setdefault(key, set()).add(value)
+        frequent = [item for item, n in counts.items() if n >= least]
+        literals = grouped((key, value) for key, value in frequent if key == "path.length" or not value.isdigit())
         return cls({key: frozenset(values) for key, values in literals.items()})
 
     def of(self, url: str) -> Shape:
@@ -235,13 +234,10 @@ class HostLinks:
         return any(all(known in (SAME, value) for known, value in zip(link, values, strict=True)) for link in links)
 
     @cached_property
-    def _links_back(self) -> Mapping[tuple[str, ...], set[tuple[str, ...]]]:
+    def _links_back(self) -> Mapping[tuple[str, ...], list[tuple[str, ...]]]:
         """Keys of the shape of a link -> values of such shapes."""
-        found: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-        for _, link in self.referrer_rules:
-            keys, values = zip(*link, strict=True)
-            found.setdefault(keys, set()).add(values)
-        return found
+        links = {link for _, link in self.referrer_rules}
+        return grouped((tuple(key for key, _ in link), tuple(value for _, value in link)) for link in links)
 
     def coverage_of(self, url: str) -> CoverageRule | None:
         """The rule that covers *url*."""
