@@ -21,7 +21,7 @@ from dedup_crawler.urls.templates import PLACEHOLDER, Arguments, Template, count
 _MAX_PER_CLUSTER = 50  # URLs of one cluster that are compared with each other: the cost grows with the square
 _MAX_CANDIDATES = 12  # targets that are tried for one template, the most frequent ones
 _MAX_WRONG = 0.10  # the filter of KDD'08, WSDM'10 and SIGIR'17: false-positive rate of a rule on the training pages
-_CONSTANTS = ("0", "1")
+_CONSTANTS = {"0": "0", "1": "1"}
 
 Rank = Callable[["TemplatedUrl"], tuple[float, ...]]
 """Sort key, smaller for a better target."""
@@ -65,16 +65,11 @@ class TemplateMapping:
 
 def mapping_between(source: TemplatedUrl, target: TemplatedUrl) -> TemplateMapping | None:
     """Find each argument of *target* among the arguments of *source*; None if one is missing."""
-    numbers = {argument: i for i, argument in enumerate(source.arguments, start=1)}
-    origins: list[int | str] = []
-    for argument in target.arguments:
-        if argument in numbers:
-            origins.append(numbers[argument])
-        elif argument in _CONSTANTS:
-            origins.append(argument)
-        else:
-            return None
-    return TemplateMapping(target.template, tuple(origins))
+    known: dict[str, int | str] = {**_CONSTANTS}
+    known.update((argument, i) for i, argument in enumerate(source.arguments, start=1))
+    if not known.keys() >= set(target.arguments):
+        return None
+    return TemplateMapping(target.template, tuple([known[argument] for argument in target.arguments]))
 
 
 def cluster_targets(urls: Sequence[TemplatedUrl], rank: Rank) -> Counter[tuple[Template, Template]]:
