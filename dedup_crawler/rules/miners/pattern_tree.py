@@ -172,14 +172,9 @@ def salient(counts: Mapping[Value, int], n_urls: int) -> set[Value]:
 
 def _varying(columns: Columns, keys: Iterable[str], places: Numbers) -> dict[str, Numbers]:
     """Keys that may split these URLs, or some of them -> numbers of their values, (places,)."""
-    if len(places) < MIN_NODE:
-        return {}
-    found = {}
-    for key in keys:
-        numbers = columns[key].of(places)
-        if np.count_nonzero(numbers) >= MIN_NODE and numbers.min() != numbers.max():
-            found[key] = numbers
-    return found
+    found = ((key, columns[key].of(places)) for key in keys if len(places) >= MIN_NODE)
+    frequent = ((key, numbers) for key, numbers in found if np.count_nonzero(numbers) >= MIN_NODE)
+    return {key: numbers for key, numbers in frequent if numbers.min() != numbers.max()}
 
 
 def _best_split(columns: Columns, varying: Mapping[str, Numbers], places: Numbers) -> tuple[str, dict[int, Numbers]]:
