@@ -16,6 +16,7 @@ stopped early, the last pages were found only one way. Then the pages of the fir
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,10 +99,7 @@ def _counted(found: _Found) -> MergeEvidence:
 
 def _to_shortest(evidence: Mapping[tuple[str, str], MergeEvidence]) -> list[HostAlias]:
     """Aliases from each host of a connected group to the host with the shortest name."""
-    beside: dict[str, set[str]] = defaultdict(set)
-    for one, other in evidence:
-        beside[one].add(other)
-        beside[other].add(one)
+    beside = grouped(pair for one, other in evidence for pair in ((one, other), (other, one)))
     aliases = []
     left = set(beside)
     while left:
@@ -109,7 +107,7 @@ def _to_shortest(evidence: Mapping[tuple[str, str], MergeEvidence]) -> list[Host
         reached = [target]
         left.discard(target)
         for host in reached:
-            for other in sorted(beside[host] & left):
+            for other in sorted(left.intersection(beside[host])):
                 said = evidence.get((host, other)) or evidence[other, host]
                 aliases.append(HostAlias(other, target, said))
                 reached.append(other)
@@ -242,16 +240,10 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
 
     A URL of the same canonical form covers nothing: another rule already merges the two.
     """
-    ways_to: dict[int, set[Way]] = defaultdict(set)
-    pages_of: dict[Shape, set[int]] = defaultdict(set)
-    old_of: dict[Shape, set[int]] = defaultdict(set)
-    n_old = OLD * len(links.pages)
-    met = zip(links.pages, links.shapes, links.targets, links.forms, strict=True)
-    for place, (page, shape, target, form) in enumerate(met):
-        ways_to[page].add((shape, target, form))
-        pages_of[shape].add(page)
-        if place < n_old:
-            old_of[shape].add(page)
+    met = [*zip(links.pages, links.shapes, links.targets, links.forms, strict=True)]
+    ways_to = grouped({(page, (shape, target, form)) for page, shape, target, form in met})
+    pages_of = grouped({(shape, page) for page, shape, _, _ in met})
+    old_of = grouped({(shape, page) for page, shape, _, _ in met[: math.ceil(OLD * len(met))]})
     found: list[CoverageRule] = []
     if sum(referrer >= 0 for referrer in links.referrers) < MIN_LINKED * len(links.referrers):
         return found
@@ -274,7 +266,7 @@ def learn_coverage_rules(links: Links, belief: Belief) -> list[CoverageRule]:
     return found
 
 
-def _is_elsewhere(ways: set[Way], shape: Shape, gone: set[Shape]) -> bool:
+def _is_elsewhere(ways: Collection[Way], shape: Shape, gone: set[Shape]) -> bool:
     """Return True if a page is shown under another form, and neither that URL nor its redirect target is skipped."""
     own = {form for its, _, form in ways if its == shape}
     return any(
