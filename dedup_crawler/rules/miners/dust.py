@@ -161,7 +161,8 @@ def likely_parameters(urls: UrlList, *, min_support: int, origin: str) -> list[L
         drop = Rule(urls.host, {key: ANY}, {key: Drop()}, origin=origin)
         dropping = _supported(drop, _pairs_with_leader(groups, urls), urls)
         setting = []
-        for part in _frequent_parts(groups, parts):
+        counts = Counter(parts[place] for group in groups for place in group if place in parts)
+        for part in sorted(counts, key=lambda part: (-counts[part], len(part), part))[:_N_DEFAULTS]:
             _, equals, value = part.partition("=")
             default = value if equals else None
             rule = Rule(urls.host, {key: NoneOf(frozenset((default,)))}, {key: Set(default)}, origin=origin)
@@ -176,9 +177,7 @@ def _parameters_of(urls: UrlList) -> dict[str, Parts]:
     found: dict[str, Parts] = defaultdict(dict)
     for place, rest in enumerate(urls.rests):
         if "?" in rest:
-            own: dict[str, str] = {}
-            for part in urls.query_parts(place):
-                own.setdefault(part.partition("=")[0], part)
+            own = {part.partition("=")[0]: part for part in reversed(urls.query_parts(place))}
             for name, part in own.items() if len(own) <= _MAX_PARAMETERS else ():
                 found[f"query[{name}]"][place] = part
     return found
@@ -202,11 +201,6 @@ def _pairs_with_leader(groups: Sequence[list[int]], urls: UrlList) -> Pairs:
     return [
         (place, leader) for group, leader in zip(groups, leaders, strict=True) for place in group if place != leader
     ]
-
-
-def _frequent_parts(groups: Sequence[Sequence[int]], parts: Parts) -> list[str]:
-    counts = Counter(parts[place] for group in groups for place in group if place in parts)
-    return sorted(counts, key=lambda part: (-counts[part], len(part), part))[:_N_DEFAULTS]
 
 
 def _pairs_with(part: str, groups: Sequence[Sequence[int]], parts: Parts) -> Iterator[tuple[int, int]]:
