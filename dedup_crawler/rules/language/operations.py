@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, count, product, takewhile
 
 from dedup_crawler.errors import BadInputError
 from dedup_crawler.rules.language.matchers import sorted_values
@@ -184,9 +184,7 @@ def spaces_of(key: str) -> Sequence[tuple[str, str]]:
 
 def sort_repeated(values: KeyValues, key: str, is_set: bool) -> None:
     """Sort the values of a repeated query key, which are under ``query[f]``, ``query[f]#2``, ..."""
-    keys: list[str] = []
-    while (name := f"{key}#{len(keys) + 1}" if keys else key) in values:
-        keys.append(name)
+    keys = [*takewhile(values.__contains__, chain([key], (f"{key}#{number}" for number in count(2))))]
     found = [values.pop(name) for name in keys]
     values.update(zip(keys, sorted_values(set(found) if is_set else found), strict=False))
 
