@@ -133,6 +133,8 @@ def _checked(said: Any) -> dict[str, Any]:
         raise TypeError("a rule has 'order', 'processor', 'urlPattern' and 'args'")
     if said.get("processor") not in _SAYS or type(said.get("order")) is not int:
         raise ValueError(f"unknown processor {json.dumps(said.get('processor'))[:40]}, or no order")
+    if not isinstance(said.get("args") or [], list):  # the letters of a text would be names
+        raise TypeError("'args' is a list")
     patterns = said["urlPattern"]
     if not patterns.keys() <= {*_PARTS, "priority"}:
         raise ValueError("a urlPattern has 'include', 'exclude' and 'priority'")

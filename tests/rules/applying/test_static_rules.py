@@ -192,6 +192,14 @@ WRONG = {
 }
 
 
+def test_arguments_that_are_no_list_are_refused():
+    """A text is no list of names: each of its letters would be the name of a dropped parameter."""
+    rules = rules_of([*DISCARDER, {**DISCARDER[0], "args": "view"}], "rules.json")
+
+    assert rules.refused == [f"rules.json, rule {len(DISCARDER) + 1}: 'args' is a list"]
+    assert rules.sentences == rules_of(DISCARDER, "rules.json").sentences
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_file_is_told_in_one_line(tmp_path, name):
     """The error names the problem of the file, and the expectation."""
