@@ -74,9 +74,7 @@ class Hypothesis:
 
     def touched(self) -> frozenset[str]:
         """Keys that the rule changes or copies, which cannot be conditions; none for a substring rule."""
-        if isinstance(self.rule, SubstringRule):
-            return frozenset()
-        return self.copied() | self.rule.transformation.keys()
+        return frozenset() if isinstance(self.rule, SubstringRule) else self.copied() | self.rule.transformation.keys()
 
     def everywhere(self, keys: Collection[str]) -> Hypothesis | None:
         """The same hypothesis about all sections of the site, if the rule changes one of some *keys*.
