@@ -73,7 +73,6 @@ class Answers:
         is_formed = not marks.is_unformed(request)
         if response.status in _NOTHING_THERE and test is not None:
             marks.take_test(request)  # dropping it loses nothing, so it does not contradict its rule
-            self._explorer.evidence.given_up(test[2])
         is_page = response.status < 300 and is_formed
         if response.status >= 400 or (is_page and says_nothing(response.body, content_type_of(response))):
             return self.failed(request)

@@ -112,6 +112,11 @@ class RuleEngine:
         self._remembered[url] = found
         return found
 
+    def steps(self, url: str) -> list[tuple[int, str]]:
+        """Numbers of the rules that fire on *url*, in order, each with the URL on which it fires."""
+        passed, fired, _ = self._walk(url)
+        return [*zip(fired, passed, strict=False)]  # the last URL is the form
+
     @cached_property
     def identifiers(self) -> list[str]:
         """Identifiers of the rules, in their order."""

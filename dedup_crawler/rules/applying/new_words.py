@@ -7,7 +7,7 @@ same way, and asks the same guard.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +18,6 @@ from dedup_crawler.rules.language.matchers import ANY
 from dedup_crawler.rules.language.operations import Cut, Drop, Star
 from dedup_crawler.rules.language.rule import Rule
 from dedup_crawler.urls.keyvalue import values_of
-from dedup_crawler.urls.normal import host_of
 
 MAX_PAGES = 2
 """Two pages may have the same title; a value with more pages is a word of the site."""
@@ -63,11 +62,13 @@ class NewWords:
     def __init__(self, engine: RuleEngine, shared: Shared) -> None:
         self.shared = shared
         self._met = ValueReuseGuard()
-        self._of_host: dict[str, list[tuple[int, Rule, str]]] = defaultdict(list)
-        for number in sorted({number for number, _ in shared}):
-            rule = engine.rules[number]
-            if isinstance(rule, Rule) and (key := _open_key(rule)) is not None:
-                self._of_host[rule.host].append((number, rule, key))
+        self._engine = engine
+        watched = {number: engine.rules[number] for number, _ in shared}
+        self._keys = {  # number of a watched rule -> the path part whose value it drops
+            number: key
+            for number, rule in watched.items()
+            if isinstance(rule, Rule) and (key := _open_key(rule)) is not None
+        }
 
     @classmethod
     def learn(cls, engine: RuleEngine, urls: Iterable[str]) -> NewWords:
@@ -125,19 +126,20 @@ class NewWords:
 
     def _dropped(self, url: str, form: str) -> list[tuple[int, str, str, str]]:
         """Number of each rule that drops a title from *url*, the section, the title, and the rest of the path."""
-        rules = self._of_host.get(host_of(url))
-        if not rules or url == form:
+        if url == form or self._keys.keys().isdisjoint(self._engine.trace(url)[1]):
             return []
         found: list[tuple[int, str, str, str]] = []
-        values = values_of(url)
-        for number, rule, key in rules:
-            if rule.matches(values):
-                operation, value = rule.transformation[key], values.get(key)
-                gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
-                if gone:
-                    # a title belongs to the path; the query does not matter
-                    section = values.get("path[0]") or "" if key != "path[0]" else ""
-                    found.append((number, section, gone, form.partition("?")[0]))
+        for number, before in self._engine.steps(url):
+            rule, key = self._engine.rules[number], self._keys.get(number)
+            if key is None or not isinstance(rule, Rule):
+                continue
+            values = values_of(before)
+            operation, value = rule.transformation[key], values.get(key)
+            gone = operation.parts(value)[1] if isinstance(operation, Cut) else value
+            if gone:
+                # a title belongs to the path; the query does not matter
+                section = values.get("path[0]") or "" if key != "path[0]" else ""
+                found.append((number, section, gone, form.partition("?")[0]))
         return found
 
 

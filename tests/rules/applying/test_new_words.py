@@ -56,6 +56,18 @@ def test_the_third_page_makes_a_word(rule, training, asked, words):
     assert [guard.is_one_in(url, engine.form(url)) for url in urls] == [bool(word) for word in words]
 
 
+def test_a_rule_that_fires_behind_another_one_is_watched():
+    """The title is dropped behind another name of the section, which another rule writes first. No word was noticed."""
+    name = Rule(HOST, {"path[0]": Literal("q")}, {"path[0]": Set("questions")})
+    title = Rule(HOST, {"path[0]": Literal("questions"), "path[2]": ANY}, {"path[2]": Star()})
+    engine = RuleEngine([name, title])
+    guard = NewWords.learn(engine, [f"http://{HOST}{path}" for path in TITLES])
+    urls = [f"http://{HOST}/q/{q}/history" for q in range(4)]
+
+    assert [engine.form(url) for url in urls] == [f"http://{HOST}/questions/{q}/*" for q in range(4)]
+    assert [guard.is_one_in(url, engine.form(url)) for url in urls] == [False, False, True, True]
+
+
 def test_memory_is_bounded(monkeypatch):
     """The oldest values are forgotten first."""
     monkeypatch.setattr("dedup_crawler.rules.applying.new_words.MAX_VALUES", 10)
