@@ -24,7 +24,8 @@ _VERSION = version_info[:2]
 _STARTS_WITHIN_S = 0.02
 
 if TYPE_CHECKING or _VERSION >= (2, 14):
-    from scrapy.utils.asyncio import create_looping_call, is_asyncio_available
+    from scrapy.utils.asyncio import create_looping_call as create_looping_call
+    from scrapy.utils.asyncio import is_asyncio_available
 else:
     from scrapy.utils.reactor import is_asyncio_reactor_installed as is_asyncio_available
     from twisted.internet import task
@@ -32,7 +33,7 @@ else:
     create_looping_call = task.LoopingCall
 
 if TYPE_CHECKING or _VERSION >= (2, 18):
-    from scrapy.utils.asyncio import sleep
+    from scrapy.utils.asyncio import sleep as sleep
 else:
     import asyncio
 
@@ -46,19 +47,6 @@ else:
             from twisted.internet import reactor  # not at the top: importing it installs one
 
             await deferLater(reactor, seconds)
-
-
-__all__ = [
-    "close_crawl",
-    "create_looping_call",
-    "download",
-    "is_start_refused",
-    "mark_as_failed",
-    "refuse_to_start",
-    "scheduler_of",
-    "sleep",
-    "stop_at_start",
-]
 
 
 def scheduler_of(crawler: Crawler) -> BaseScheduler | None:
