@@ -73,7 +73,16 @@ class DropReport:
         self._log(question, rules, reason, owner, is_dry_run)
         if is_dry_run:
             return
-        self._write(question, rules, owner)
+        if self._file is not None:
+            line = {
+                "url": request.url,
+                "form": question.form,
+                "rules": list(rules),
+                "owner": owner,
+                "referrer": question.referrer and question.referrer.url,
+                "time": round(time.time(), 3),
+            }
+            self._lines.append(json.dumps(line) + "\n")
         self._crawler.signals.send_catch_log(
             signals.request_dropped,
             request=request,
@@ -156,19 +165,6 @@ class DropReport:
             "" if self._is_debug else " - no more of this rule will be shown (see DEDUP_DEBUG)",
             extra={"spider": self._crawler.spider},
         )
-
-    def _write(self, question: Question, rules: tuple[str, ...], owner: str | None) -> None:
-        if self._file is None:
-            return
-        line = {
-            "url": question.request.url,
-            "form": question.form,
-            "rules": list(rules),
-            "owner": owner,
-            "referrer": question.referrer and question.referrer.url,
-            "time": round(time.time(), 3),
-        }
-        self._lines.append(json.dumps(line) + "\n")
 
 
 def _reason(question: Question, rules: tuple[str, ...]) -> str:
