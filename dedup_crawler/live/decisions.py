@@ -81,10 +81,8 @@ class Decisions:
                 sent.append(True)
             elif question.is_covered:
                 sent.append(await self._is_sent_as_duplicate(question, question.fired, is_awaited=False))
-            elif (holder := next(holders)).standing is Standing.NEW:
-                sent.append(self._owns(question))
             else:
-                sent.append(await self._is_sent(question, holder))
+                sent.append(await self._is_sent(question, next(holders)))
         if self._seen.is_durable and (noted := [each.request for each in known if each.may_be_noted]):
             self.notes.decided(noted)
         return sent
@@ -138,7 +136,9 @@ class Decisions:
         return self._kept(question)
 
     async def _is_sent(self, question: Question, holder: Holder) -> bool:
-        """Return True if a URL passes although its form is claimed."""
+        """Return True if a URL passes, by the standing of its form."""
+        if holder.standing is Standing.NEW:
+            return self._owns(question)
         self._note_reached(question, is_alone=holder.rules == BEHIND)
         rules = question.fired
         if holder.rules not in (0, question.rules):
@@ -159,8 +159,7 @@ class Decisions:
             return self._kept(question)  # nothing is at hand to answer for the redirect
         if holder.standing is Standing.SEEN and self._is_missing(question):
             question = self.questions.alone(question)
-            holder = (await self._holders([question]))[0]
-            return self._owns(question) if holder.standing is Standing.NEW else await self._is_sent(question, holder)
+            return await self._is_sent(question, (await self._holders([question]))[0])
         return await self._is_sent_as_duplicate(question, rules, is_awaited=holder.standing is Standing.AWAITED)
 
     def _is_missing(self, question: Question) -> bool:
