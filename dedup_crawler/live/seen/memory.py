@@ -11,9 +11,6 @@ from dedup_crawler.live.seen.protocol import DIGEST_SIZE, OWNER_MASK, Claim, Cle
 
 MAX_SUBSTITUTES = 200_000
 """Maximum of waiting substitutes over all forms; the next one is fetched, because losing a page costs more."""
-_REDIS_SCHEMES = ("redis", "rediss", "unix")
-
-
 _VALUE_SIZE = 4
 _SIZE = DIGEST_SIZE + _VALUE_SIZE
 _N_BUCKETS = 1 << 14
@@ -34,8 +31,7 @@ class PackedOwners:
 
     def get(self, digest: bytes) -> int | None:
         """Return the value of a form, if it has one."""
-        bucket = self._buckets.get(hash(digest) % _N_BUCKETS, bytearray())
-        place = _place(bucket, digest)
+        bucket, place = self._found(digest)
         return None if place < 0 else int.from_bytes(bucket[place + DIGEST_SIZE : place + _SIZE], "little")
 
     def put(self, digest: bytes, value: int) -> None:
@@ -47,20 +43,19 @@ class PackedOwners:
 
     def discard(self, digest: bytes) -> bool:
         """Remove a form; return True if it was there."""
-        bucket = self._buckets.get(hash(digest) % _N_BUCKETS, bytearray())
-        place = _place(bucket, digest)
+        bucket, place = self._found(digest)
         if place >= 0:
             del bucket[place : place + _SIZE]
             self._n -= 1
         return place >= 0
 
-
-def _place(bucket: bytearray, digest: bytes) -> int:
-    """Return the place of the entry of *digest*; -1 if there is none."""
-    place = bucket.find(digest)
-    while place > 0 and place % _SIZE:  # the same bytes across two entries
-        place = bucket.find(digest, place + 1)
-    return place
+    def _found(self, digest: bytes) -> tuple[bytearray, int]:
+        """Return the bucket of a form, and the place of its entry there; -1 if there is none."""
+        bucket = self._buckets.get(hash(digest) % _N_BUCKETS, bytearray())
+        place = bucket.find(digest)
+        while place > 0 and place % _SIZE:  # the same bytes across two entries
+            place = bucket.find(digest, place + 1)
+        return bucket, place
 
 
 class MemorySeenSet(SeenSet):
@@ -199,7 +194,7 @@ def open_seen(setting: str | None, job_dir: Path | None) -> SeenSet:
         return _sqlite(Path(setting))
     if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
         return _sqlite(Path(rest[1:]))
-    if scheme in _REDIS_SCHEMES:
+    if scheme in ("redis", "rediss", "unix"):
         from dedup_crawler.live.seen.redis import RedisSeenSet
 
         return RedisSeenSet(setting)
