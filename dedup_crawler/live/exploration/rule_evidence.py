@@ -93,8 +93,7 @@ class RuleEvidence:
 
     def counts(self) -> dict[str, RuleCounts]:
         """Return the counts to save, by rule."""
-        counts = {rule: life.counts() for rule, life in self._lives.items()}
-        return {rule: its for rule, its in counts.items() if any(its)}
+        return {rule: counts for rule, life in self._lives.items() if any(counts := life.counts())}
 
     def add_training(
         self,
@@ -145,8 +144,7 @@ class RuleEvidence:
 
     def own_counts(self) -> dict[str, RuleCounts]:
         """Return the counts of this process alone, by rule."""
-        own = {rule: life.own_counts() for rule, life in self._lives.items()}
-        return {rule: counts for rule, counts in own.items() if any(counts)}
+        return {rule: counts for rule, life in self._lives.items() if any(counts := life.own_counts())}
 
     def take_in(self, others: Mapping[str, RuleCounts]) -> list[str]:
         """Take in the tests of the other crawlers of this crawl; return the rules that they switched off.
