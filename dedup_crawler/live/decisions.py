@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import compress
 
@@ -158,7 +159,8 @@ class Decisions:
         ):
             return self._kept(question)  # nothing is at hand to answer for the redirect
         if holder.standing is Standing.SEEN and self._is_missing(question):
-            question = self.questions.alone(question)
+            url = question.url  # it is its own form, without rules
+            question = replace(question, form=url, digest=form_digest(url), fired=(), rules=0)
             return await self._is_sent(question, (await self._holders([question]))[0])
         return await self._is_sent_as_duplicate(question, rules, is_awaited=holder.standing is Standing.AWAITED)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import isqrt
 
@@ -101,11 +101,6 @@ class Questions:
         url = normal_form(asked)
         model = self._model_of(host_of(url))
         return model is not None and self.is_missing(asked, model, model.form_of(url))
-
-    def alone(self, question: Question) -> Question:
-        """Return the same question without rules: the URL is its own form."""
-        digest = form_digest(question.url)
-        return replace(question, form=question.url, digest=digest, fired=(), rules=0)
 
     def ask(self, request: Request, *, is_start: bool) -> Question | None:
         """Make the question about *request*; None if the filter ignores it."""
