@@ -72,14 +72,7 @@ class FilteredCrawl:
         self.codes = RuleCodes()
         self.report = DropReport(crawler, options.dropped, is_debug=options.is_debug)
         self.earlier = EarlierPages(self.database)
-        self.explorer = Explorer(
-            self.models,
-            self.report,
-            self.earlier,
-            Reloads.of(crawler),
-            options.exploration,
-            is_dry_run=options.is_dry_run,
-        )
+        self.explorer = Explorer(self.models, self.report, self.earlier, Reloads.of(crawler), options)
         if self.learnt is not None:
             self.explorer.covered.begin(())  # a model may have coverage rules at any time
         self.linked_on = LinkedOn()

@@ -19,6 +19,7 @@ from dedup_crawler.live.exploration.dropped_requests import DroppedRequest, Drop
 from dedup_crawler.live.exploration.reloads import Reloads
 from dedup_crawler.live.exploration.rule_life import FIRST_RATE
 from dedup_crawler.live.models.live_models import LiveModels
+from dedup_crawler.live.options import Options
 from dedup_crawler.live.requests import request_marks as marks
 from dedup_crawler.live.requests.request_text import Kept
 from dedup_crawler.live.walls.alike_answers import AlikeAnswers
@@ -37,19 +38,12 @@ _NEEDS_OWNER = 0.5  # such a test costs two pages
 class Explorer:
     """Chooses the explorations, compares each with the page it was taken for, and counts the verdicts.
 
-    *epsilon* is the share (0-1) of the duplicates to explore; 0 explores nothing and keeps no pages. In a dry run, all
+    The *options* give the share of the duplicates to explore; 0 explores nothing and keeps no pages. In a dry run, all
     would-be drops are fetched and compared.
     """
 
     def __init__(
-        self,
-        models: LiveModels,
-        report: DropReport,
-        earlier: EarlierPages,
-        reloads: Reloads,
-        epsilon: float,
-        *,
-        is_dry_run: bool,
+        self, models: LiveModels, report: DropReport, earlier: EarlierPages, reloads: Reloads, options: Options
     ) -> None:
         self.evidence = models.evidence
         self.walls = Walls(report)
@@ -57,8 +51,8 @@ class Explorer:
         """Dropped requests, as far as they are kept."""
         self._models = models
         self._report = report
-        self._explores = epsilon > 0 and not is_dry_run
-        self._keeps_pages = epsilon > 0 or is_dry_run
+        self._explores = options.exploration > 0 and not options.is_dry_run
+        self._keeps_pages = options.exploration > 0 or options.is_dry_run
         self.comparisons = Comparisons(self._judged, models, earlier, reloads)
         if self._keeps_pages:
             reloads.begin()
