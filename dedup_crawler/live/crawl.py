@@ -196,7 +196,22 @@ class KilledJob:
         self._folder = folder
         self.killed: str | None = None
         """Name of the killed process; None if no process was killed, or it had no name."""
-        self._put_aside()
+        try:
+            told = (folder / _RUNNING).read_bytes()
+        except FileNotFoundError:
+            return
+        except OSError:
+            told = b""
+        self.killed = told.decode("ascii") if _PROCESS.fullmatch(told) else None
+        for name in _UNREADABLE:
+            path, aside = folder / name, folder / f"{name}.killed"
+            with contextlib.suppress(FileNotFoundError):
+                path.lstat()
+                shutil.rmtree(aside, ignore_errors=True)
+                aside.unlink(missing_ok=True)
+                with self._trouble_said(f"holds {name} of a killed process, which cannot be renamed"):
+                    path.rename(aside)
+                    logger.info("%s was left by a killed process and is renamed to %s.", path, aside.name)
 
     def begin(self, process: str) -> None:
         """Note the start of a process; its name may be empty."""
@@ -208,24 +223,6 @@ class KilledJob:
         """Note the orderly end of the process."""
         with self._trouble_said("cannot be written: the next process will treat this one as killed"):
             (self._folder / _RUNNING).unlink(missing_ok=True)
-
-    def _put_aside(self) -> None:
-        try:
-            told = (self._folder / _RUNNING).read_bytes()
-        except FileNotFoundError:
-            return
-        except OSError:
-            told = b""
-        self.killed = told.decode("ascii") if _PROCESS.fullmatch(told) else None
-        for name in _UNREADABLE:
-            path, aside = self._folder / name, self._folder / f"{name}.killed"
-            with contextlib.suppress(FileNotFoundError):
-                path.lstat()
-                shutil.rmtree(aside, ignore_errors=True)
-                aside.unlink(missing_ok=True)
-                with self._trouble_said(f"holds {name} of a killed process, which cannot be renamed"):
-                    path.rename(aside)
-                    logger.info("%s was left by a killed process and is renamed to %s.", path, aside.name)
 
     @contextlib.contextmanager
     def _trouble_said(self, what: str) -> Iterator[None]:
