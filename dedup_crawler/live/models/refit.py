@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -91,13 +92,15 @@ def _parts(folder: Path, data: TrainingData) -> Iterator[tuple[Path, TrainingDat
 
 def _learn(place: Path, data: TrainingData, done: RefitReport) -> None:
     """Fit one model, and save it unless it is refused."""
-    old = _model_in(place)
-    if old is not None and old.n_urls_ > len(data.urls):
-        return
-    reason = _objection(old, data) if old is not None else None
-    if reason is not None:
-        done.refused.append(f"the model {place} stays; one learnt from {len(data.urls)} pages was refused: {reason}")
-        return
+    n_urls, old = len(data.urls), None
+    with suppress(DamagedModelError):  # the new model replaces a broken one
+        old = load_model(place) if place.exists() else None
+    if old is not None:
+        if old.n_urls_ > n_urls:
+            return
+        if (reason := _objection(old, data)) is not None:
+            done.refused.append(f"the model {place} stays; one learnt from {n_urls} pages was refused: {reason}")
+            return
     new = make_method(METHOD)
     new.fit(*data)
     new.save(place)
@@ -110,19 +113,6 @@ def _objection(old: Canonicalizer, data: TrainingData) -> str | None:
     cluster, n_urls = Counter(data.clusters[place] for place in later).most_common(1)[0]
     if len(later) < _MIN_LATER or n_urls <= _NEARLY_ALL * len(later):
         return None
-    url = next(data.urls[place] for place in reversed(later) if data.clusters[place] == cluster)
-    return f"{n_urls} URLs show one page, {_short(normal_form(url))}. Does the site ask to log in by now?"
-
-
-def _model_in(place: Path) -> Canonicalizer | None:
-    """Return the model to be replaced; None if there is no usable one."""
-    if not place.exists():
-        return None
-    try:
-        return load_model(place)
-    except DamagedModelError:
-        return None  # the new model replaces a broken one
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
+    url = normal_form(next(data.urls[place] for place in reversed(later) if data.clusters[place] == cluster))
+    shown = url if len(url) <= _SHOWN_LENGTH else f"{url[:_SHOWN_LENGTH]}..."
+    return f"{n_urls} URLs show one page, {shown}. Does the site ask to log in by now?"
