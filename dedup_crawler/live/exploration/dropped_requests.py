@@ -26,8 +26,6 @@ UNTESTED = 4
 UNTESTED_SHARE = 0.2
 """or this share (0-1) of its kept drops, if that is more. After its latest test at most the square root of all drops
 may stay, or UNTESTED: one test finds a change that lasts, however late it begins."""
-
-
 _NO_RULE = ""  # stands for the rules of drops without any
 
 
@@ -63,7 +61,8 @@ class _RuleDrops:
         numbers, longest = [*self.numbers], max(UNTESTED, int(UNTESTED_SHARE * self._n_all()))
         some = _evenly(numbers, n, form_of, told)
         for row in _rows(numbers, {*self.tested, *(2 * number for number in some)}):
-            some |= _evenly(row, _n_between(len(row), longest), form_of, told)
+            if len(row) > longest:
+                some |= _evenly(row, -(-len(row) // (longest + 1)), form_of, told)  # no longer row is left
         latest = self._noted(numbers, some)
         if self.is_due():
             one = _evenly(latest, 1, form_of, told)
@@ -209,11 +208,6 @@ def _rows(numbers: Iterable[int], tested: Set[int]) -> list[list[int]]:
     places = sorted(tested)
     untested = (number for number in numbers if 2 * number not in tested)
     return [[*row] for _, row in groupby(untested, lambda number: bisect(places, 2 * number))]
-
-
-def _n_between(n: int, longest: int) -> int:
-    """Return how many of a row of *n* requests to take so that no row longer than *longest* is left."""
-    return -(-n // (longest + 1)) if n > longest else 0
 
 
 class UrlSet:
