@@ -1,6 +1,6 @@
 """Rows of consecutive answers that are alike: the pages themselves, or a short wall that went unnoticed.
 
-:mod:`~dedup_crawler.live.walls.freeze` needs a fifth of the last 200 pages to notice a wall, so it misses a log-in page
+:mod:`~dedup_crawler.live.walls.walls` needs a fifth of the last 200 pages to notice a wall, so it misses a log-in page
 that answers for a few URLs only. A wall answers for everything while it stands, so its answers are consecutive. When
 nothing else is left to do, one dropped URL is fetched for each such row, the longest first. If it shows another page,
 the other forms of the row are fetched again too. Most sites have no wall: the search ends after a few rows of real

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from costs import at_most
 from dedup_crawler.live.collecting.response_page import FetchedPage
 from dedup_crawler.live.exploration.shown_text import signature_of
-from dedup_crawler.live.walls.freeze import WINDOW, SiteFreeze
+from dedup_crawler.live.walls.walls import WINDOW, SiteFreeze
 from dedup_crawler.pages.compression import read_chunks
 from dedup_crawler.pages.warc_pages import read_warc
 from repository import SITES

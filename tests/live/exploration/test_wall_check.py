@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dedup_crawler.live.walls.freeze import N_CHECKED, WallCheck, kind_of
+from dedup_crawler.live.walls.walls import N_CHECKED, WallCheck, kind_of
 from faulty_site import text
 from live_site import Answer, Site, walk_filtered
 
