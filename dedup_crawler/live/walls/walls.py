@@ -58,21 +58,14 @@ _MAX_TARGETS = 10_000
 _WORD = re.compile(r"\w+")
 
 
-class _Walled(NamedTuple):
-    """A URL that got a wall instead of its page."""
-
-    url: str
-    wall: int
-    """Signature of the wall."""
-
-
 class Walls:
     """The walls in front of the sites of a crawl; the log tells when one begins or ends."""
 
     def __init__(self, report: DropReport) -> None:
         self._report = report
         self._freezes: LocalCache[str, SiteFreeze] = LocalCache(_MAX_HOSTS)  # the least recently seen host first
-        self._forms: LocalCache[bytes, _Walled] = LocalCache(_MAX_WALLED)  # forms that got a wall instead of a page
+        # form that got a wall instead of a page -> URL, signature of the wall
+        self._forms: LocalCache[bytes, tuple[str, int]] = LocalCache(_MAX_WALLED)
         self._to_check: list[str] = []
 
     def is_frozen(self, url: str) -> bool:
@@ -149,7 +142,7 @@ class Walls:
             refused = freeze.wall_forms()
         if (signature := signature_of(page)) == freeze.wall:
             refused |= dict.fromkeys(forms, page.url)
-            self._forms.update((form, _Walled(url, signature)) for form, url in refused.items())
+            self._forms.update((form, (url, signature)) for form, url in refused.items())
         return {*refused}
 
 
