@@ -40,7 +40,7 @@ _HAS_FORKS = hasattr(os, "pidfd_open") and version_info[:2] >= (2, 19)  # earlie
 _MAX_REQUEST = 2**17
 _OURS = (
     *("live.middleware", "live.collecting.collector"),
-    *("live.exploration.same_page", "live.seen.sqlite", "live.seen.redis_link"),
+    *("live.exploration.same_page", "live.seen.sqlite", "live.seen.redis"),
     *("labels.html", "evidence.comparing", "evidence.two_fetches"),
     *("cli", "pages.store", "methods.baselines", "methods.verified", "evidence.labelling", "labels.published"),
     *("rules.learning.host_crawl", "evaluation.comparison", "pages.serving"),

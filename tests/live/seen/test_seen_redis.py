@@ -14,8 +14,7 @@ from dedup_crawler.live.seen.protocol import Claim, form_digest
 
 pytest.importorskip("redis")
 
-from dedup_crawler.live.seen.redis import RedisSeenSet
-from dedup_crawler.live.seen.redis_link import RedisLink
+from dedup_crawler.live.seen.redis import RedisLink, RedisSeenSet
 from redis_sets import on_a_loop, opened, standing, until
 from seen_sets import AWAITED, NEW, OWN, SEEN, A, B
 

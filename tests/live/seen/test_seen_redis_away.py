@@ -14,8 +14,7 @@ from redis_server import RedisServer, require_redis
 
 pytest.importorskip("redis")
 
-from dedup_crawler.live.seen.redis import RedisSeenSet
-from dedup_crawler.live.seen.redis_link import RedisLink
+from dedup_crawler.live.seen.redis import RedisLink, RedisSeenSet
 from redis_sets import on_a_loop, opened, standing, until
 from seen_sets import AWAITED, NEW, SEEN, A, B
 
