@@ -262,14 +262,8 @@ class LateRequests:
         if isqrt(SAMPLED * (n + 1)) > isqrt(SAMPLED * n):
             return None
         self._crawl.report.count("request/late")
-        if late.repeats:
-            self._tell(host, kind)
+        if late.repeats and (host, kind) not in self._told and len(self._told) < MAX_TOLD:
+            self._told.add((host, kind))
+            text = shape_text(kind) if "path.length" in dict(kind) else shape_text(kind)[1:]  # only query names
+            self._crawl.report.say(f"URLs like {text} on {host} mostly repeat pages: most of them are fetched last.")
         return marks.send_late(request, request.priority - LATER)
-
-    def _tell(self, host: str, kind: Shape) -> None:
-        """Name a kind in the log, once."""
-        if (host, kind) in self._told or len(self._told) >= MAX_TOLD:
-            return
-        self._told.add((host, kind))
-        text = shape_text(kind) if "path.length" in dict(kind) else shape_text(kind)[1:]  # only query names
-        self._crawl.report.say(f"URLs like {text} on {host} mostly repeat pages: most of them are fetched last.")
