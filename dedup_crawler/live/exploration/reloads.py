@@ -94,12 +94,10 @@ class Reloads:
         site.next_page *= site.growth
         chosen, site.chosen = site.chosen, (request, FetchedPage.of_response(response, response.url))
         if chosen is not None:
-            self._fetch_again(*chosen)
-
-    def _fetch_again(self, like: Request, page: FetchedPage) -> None:
-        request = marks.once_more(like, page.final_url)
-        request.meta.update(dont_cache=True, dont_retry=True)
-        download(self._crawler, request, partial(self._compare, page))
+            like, page = chosen
+            again = marks.once_more(like, page.final_url)
+            again.meta.update(dont_cache=True, dont_retry=True)
+            download(self._crawler, again, partial(self._compare, page))
 
     def _compare(self, first: FetchedPage, response: Response | None) -> None:
         if response is None or response.status != 200:
