@@ -64,7 +64,9 @@ def summary(crawl: FilteredCrawl) -> Iterator[tuple[int, str]]:
     level = logging.INFO
     if is_dry_run:
         parts.append(f"{n_dropped} would have been dropped (dry run)")
-        parts.append(_precision(evidence.n_agreed, n_judged, n_dropped))
+        same = f"{evidence.n_agreed} of {n_judged} compared were the same page, of {n_dropped}"
+        share = f"{evidence.n_agreed / n_judged:.4f} ({same})" if n_judged else "unknown (none could be compared)"
+        parts.append(f"precision {share}")
     else:
         verdicts = evidence.verdicts()
         lost = verdicts.lost()
@@ -133,12 +135,6 @@ def _unverified(models: LiveModels) -> Iterator[tuple[int, str]]:
         )
     if len(named) > _MAX_NAMED:
         yield logging.WARNING, f"{len(named) - _MAX_NAMED} more rules dropped requests of which none was verified."
-
-
-def _precision(n_agreed: int, n_judged: int, n_dropped: int) -> str:
-    if not n_judged:
-        return "precision unknown (none could be compared)"
-    return f"precision {n_agreed / n_judged:.4f} ({n_agreed} of {n_judged} compared were the same page, of {n_dropped})"
 
 
 def _said(lost: LostPages) -> tuple[str, str]:
