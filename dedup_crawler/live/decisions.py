@@ -239,16 +239,11 @@ class Decisions:
         request, meta = question.request, question.request.meta
         if answers:
             n_redirects = meta["redirect_times"] if question.is_redirected else 0
-            sources = meta.get(REDIRECTED_KEY)
-            if n_redirects or sources:
-                inherited = marks.forms_of(request) if n_redirects else ()
-                own = tuple(form_digest(question.model.canonicalize(url)) for url in sources or ())
-                # bounded, in case a spider copies the meta of each response to its next request
-                led = tuple(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
-                forms = own + led
-            else:
-                forms = (question.digest,)
-            marks.change(request, {"forms": forms, "is_unformed": False})
+            inherited = marks.forms_of(request) if n_redirects else ()
+            own = tuple(form_digest(question.model.canonicalize(url)) for url in meta.get(REDIRECTED_KEY) or ())
+            # bounded, in case a spider copies the meta of each response to its next request
+            led = tuple(dict.fromkeys([*inherited, question.digest]))[-(n_redirects + 1) :]
+            marks.change(request, {"forms": own + led, "is_unformed": False})
         meta["dedup_canonical"] = question.form
         self._count("request/kept")
         return True
