@@ -55,6 +55,8 @@ class RefitReport:
 @dataclass(slots=True)
 class _Job:
     process: subprocess.Popen[bytes]
+    stdin: IO[bytes]
+    """Each line makes it read texts; when it is closed, the job learns."""
     scratch: Path
     """Folder for its output and its temporary files."""
     n_pages: int = 0
@@ -65,11 +67,7 @@ class _Job:
     def tell(self, line: bytes) -> None:
         """Write a line to the job; a broken pipe is ignored, because an ended job reports why."""
         with contextlib.suppress(BrokenPipeError):
-            cast(IO[bytes], self.process.stdin).write(line)
-
-    def close(self) -> None:
-        """Close the job's stdin: it learns."""
-        cast(IO[bytes], self.process.stdin).close()
+            self.stdin.write(line)
 
 
 class Learner:
@@ -160,7 +158,7 @@ class Learner:
             self._on_trouble(f"Learning after {n_pages} pages cannot be started: {error}. {self._again()}")
             return
         self._job.n_pages, self._job.since = n_pages, time.monotonic()
-        self._job.close()
+        self._job.stdin.close()
 
     def _started(self) -> _Job:
         """Start a waiting job."""
@@ -179,7 +177,7 @@ class Learner:
         except OSError:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
-        job = _Job(process, scratch)
+        job = _Job(process, cast(IO[bytes], process.stdin), scratch)
         # not as an argument, which all users can read: the URL may hold a password
         job.tell(os.fsencode(self._database) + b"\n")
         return job
@@ -222,7 +220,7 @@ def _last_line(path: Path) -> str:
 
 def _clear(job: _Job) -> None:
     """End all processes of a job, and remove its files."""
-    job.close()
+    job.stdin.close()
     status = job.process.returncode
     if status is None or status < 0:  # it did not end its own processes
         with contextlib.suppress(ProcessLookupError, PermissionError):
