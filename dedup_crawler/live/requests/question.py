@@ -137,13 +137,11 @@ class Questions:
         # a request without a referrer counts as a start request
         # a covered URL is dropped by, and tests, its coverage rules, not the rules of its form
         covering = model.covering(url) if referrer is not None and not (must_pass or is_redirected) else ()
-        is_covered = bool(covering)
         fired = covering or (model.leading(url, linked_on, form) if form != url else ())
         tests_covered = test is not None and test[1] in marks.OF_COVERED
         is_behind = (is_redirected and tests_covered) or marks.mark_of(request).get("behind") == asked
         if is_behind:
             marks.change(request, {"behind": asked})
-        answers_again = is_wanted or is_redirected or was_decided or again is not None
         return Question(
             request=request,
             model=model,
@@ -154,11 +152,11 @@ class Questions:
             owner=owner_tag(url),
             fired=fired,
             rules=self._code_of(fired) if fired else BEHIND if is_behind else 0,
-            is_covered=is_covered,
+            is_covered=bool(covering),
             must_pass=must_pass,
             is_redirected=is_redirected,
             is_tested=again == marks.TESTED,
-            answers_again=answers_again,
+            answers_again=is_wanted or is_redirected or was_decided or again is not None,
             may_be_noted=may_be_noted,
             written=partial(self._text_of, request),
         )
