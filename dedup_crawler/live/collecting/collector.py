@@ -209,8 +209,7 @@ class PageRecorder:
         with contextlib.suppress(StoreError):  # the error of the write is reported
             if store is not None:
                 store.close()
-        is_end = self._only_collects
-        what = "the crawl stops here" if is_end else "the crawl goes on, its pages are not stored"
+        what = "the crawl stops here" if self._only_collects else "the crawl goes on, its pages are not stored"
         logger.error("%s; %s.", error, what, extra={"spider": self._crawler.spider})
-        if is_end:
+        if self._only_collects:
             close_crawl(self._crawler, "store_failed")

@@ -25,7 +25,6 @@ REFERRER_KEY = "dedup_referrer"
 REDIRECTED_KEY = "dedup_redirected_from"
 """Meta key: URLs of the redirects that led to a request, set by a spider that follows redirects itself."""
 
-
 MAX_BODY = 2**20
 """Bytes of a body that are kept and compared; the rest of a longer body counts only through the digest."""
 _compress = zstandard.ZstdCompressor(level=1).compress

@@ -63,8 +63,6 @@ MAX_VALUES = 20
 """Maximum of values of a candidate that are tested at once; the drops of further values wait for the results."""
 MAX_WAITING = 4_000
 """Maximum of drops of a candidate that wait for tests of its values: more would not surely be kept."""
-
-
 _NO_TESTS = RuleCounts()
 
 
