@@ -16,6 +16,7 @@ from typing import Any
 from dedup_crawler.evaluation.simulated_crawl import CrawlOutcome
 from dedup_crawler.methods import Canonicalizer, Referrer
 from dedup_crawler.methods.pairs.classifier import PairClassifier
+from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report.crawl_facts import PageOf
 from dedup_crawler.rules.language.statistics import jeffreys_bound
@@ -112,7 +113,7 @@ def model_facts(
 
     *page_of* gives the page of each URL; *crawl_digest* is the training digest of the crawl.
     """
-    is_pair_classifier = isinstance(model, PairClassifier)
+    is_pair_classifier = isinstance(model.model if isinstance(model, StaticFront) else model, PairClassifier)
     of_rules: dict[str, RuleOnCrawl] = {}
     on_crawl = None
     if pages is not None and not is_pair_classifier:  # a classifier would take minutes

@@ -8,9 +8,11 @@ from dedup_crawler.errors import DamagedModelError
 from dedup_crawler.evaluation.simulated_crawl import replay
 from dedup_crawler.methods import load_model, make_method
 from dedup_crawler.methods.model.folder import write_model
+from dedup_crawler.methods.wrapped import StaticFront
 from dedup_crawler.pages.records import PageFacts
 from dedup_crawler.report import model_facts as tested
 from dedup_crawler.report.model_facts import MAX_RULES, N_EXAMPLES, model_facts
+from dedup_crawler.rules.exchange.static_rules import StaticLayer
 from planted_forum import forum
 from planted_site import HOST, session_ids
 
@@ -155,12 +157,14 @@ def test_every_method_can_be_told_of(name, tmp_path):
 
 
 def test_a_pair_classifier_is_not_asked_for_every_url(tmp_path):
-    """Pair classifiers take milliseconds per answer, so their held-out pairs are shown instead."""
-    found = described(make_method("random-forest", trees=2).fit(CRAWL.urls, CRAWL.clusters), tmp_path)
+    """Pair classifiers take milliseconds per answer, so their held-out pairs are shown instead; behind rules as well."""
+    classifier = make_method("random-forest", trees=2).fit(CRAWL.urls, CRAWL.clusters)
+    for model in (classifier, StaticFront(classifier, StaticLayer([]))):
+        found = described(model, tmp_path)
 
-    assert found.is_pair_classifier
-    assert found.on_crawl is None
-    assert found.model.history_.held_out is not None
+        assert found.is_pair_classifier
+        assert found.on_crawl is None
+        assert found.model.history_.held_out is not None
 
 
 def test_a_model_folder_of_a_stranger_is_read_with_care(model, tmp_path):
