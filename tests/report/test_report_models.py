@@ -157,7 +157,7 @@ def test_every_method_can_be_told_of(name, tmp_path):
 
 
 def test_a_pair_classifier_is_not_asked_for_every_url(tmp_path):
-    """Pair classifiers take milliseconds per answer, so their held-out pairs are shown instead; behind rules as well."""
+    """Pair classifiers take milliseconds per answer, so their held-out pairs are shown instead, also behind rules."""
     classifier = make_method("random-forest", trees=2).fit(CRAWL.urls, CRAWL.clusters)
     for model in (classifier, StaticFront(classifier, StaticLayer([]))):
         found = described(model, tmp_path)
