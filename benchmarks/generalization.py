@@ -54,6 +54,8 @@ CONSTANTS = (
     (comparing, "MAX_MISSING", (1, 10)),
     (contexts, "EXPLAINED", (0.5,)),
     (contexts, "MIN_MIXED", (1, 8)),
+    (site_learning, "MAX_LONG", (0.3, 0.8)),
+    (site_learning, "MAX_READ_PAGES", (60, 600)),
 )
 """Module of a constant, its name, and other values."""
 
