@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Set
 from dataclasses import replace
 from itertools import chain
@@ -33,6 +35,7 @@ from tests.chaos.spec import (
     written,
 )
 from tests.chaos.verdict import Outcome, judge, promised_loss
+from tests.support.fork_server import ROOT
 
 SEEDS = (3, 47, 84, 88, 143, 192, 198, 207, 235, 248, 284, 411)
 """Small sites that have every ingredient between them, and three that once lost pages: 47, 84 and 411."""
@@ -44,6 +47,12 @@ BESIDE = Family(PLAIN, 30)
 def crawls():
     """Crawls in forked processes."""
     return Crawls()
+
+
+def test_the_campaign_runs_without_pytest():
+    """`make chaos` finds all of its modules, those of the crawls in Redis, too."""
+    code = "import tests.chaos.__main__, tests.support.redis_server"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def outcome_of(crawls: Crawls, spec: Spec) -> Outcome:

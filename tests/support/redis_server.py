@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import require
+from tests.support.programs import require  # also found where pytest has not set the path
 
 SERVER = shutil.which("redis-server")
 
