@@ -16,7 +16,7 @@ demo: $(READY)  ## the whole job on the recorded example site
 test: $(TOOLS)  ## the whole test suite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-chaos: $(TOOLS)  ## 600 invented crawls, with and without the filter (15 to 25 minutes); SEEDS="FIRST:LAST" chooses others
+chaos: $(TOOLS)  ## 600 invented crawls, with and without the filter (25 minutes); SEEDS="FIRST:LAST" chooses others
 	$(BIN)/python -m tests.chaos --seeds $(or $(SEEDS),0:600) --jobs 2 --shrink --output benchmarks/results/chaos.md
 
 compat:  ## the tests of live crawls with the oldest Scrapy that is supported; TESTS="FILE..." chooses some

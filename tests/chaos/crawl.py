@@ -21,7 +21,7 @@ from .site import Site
 from .spec import Spec, Stop
 
 TIMEOUT_S = 300
-"""A crawl that takes longer hangs, on a slow machine with other work as well."""
+"""A crawl that takes longer hangs. On a slow machine, beside other work, one took more than 90 seconds."""
 LEARNING_S = 40.0
 _ANSWERS_FIRST = 30  # answers of a process before the site waits: the process learns from stored pages
 LEARNT = "Learnt from the crawl so far"

@@ -97,7 +97,7 @@ class Comparisons:
         self._early.clear()
 
     def _compare(self, form: bytes, owner: FetchedPage, duplicate: Duplicate, *, may_wait: bool = True) -> None:
-        if duplicate.page.url == owner.url:  # fetched again, as after a stop: that tests no rule
+        if duplicate.page.url == owner.url:  # one URL, fetched twice: that tests no rule
             self._on_verdict(form, duplicate.rules, None)
             return
         site = None

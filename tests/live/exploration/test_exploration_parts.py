@@ -174,10 +174,10 @@ def test_a_duplicate_waits_for_its_owner_unless_that_is_unknown():
     assert verdicts == [(b"late", ["r"], True), unknown, unknown, (b"fails", ["s", "r"], True)]
 
 
-def test_a_page_that_is_fetched_again_is_no_test_of_its_rules():
+def test_a_page_that_is_fetched_twice_is_no_test_of_its_rules():
     """
-    After a stop a URL may be sent as a test whose page has become that of the form, as its owner is gone. Compared with
-    itself it confirmed its rule, and an untested rule was taken for verified.
+    A URL may be fetched as a test, and once more as the owner of the same form. Compared with itself it confirmed its
+    rule, and an untested rule was taken for verified.
     """
     verdicts: list[object] = []
     pages = Comparisons(lambda form, rules, is_same: verdicts.append((form, [*rules], is_same)), None, None, None)
